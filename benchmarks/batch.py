@@ -14,7 +14,6 @@ import numpy as np
 
 from benchmarks.datasets import SEED, folds, load
 from benchmarks.harness import alternate, timed
-from benchmarks.report import Report
 from sketchlasso import Settings, build_problems, sketch, solve, splitter_rows
 from sketchlasso.engine import ProblemSet
 
@@ -29,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loop", type=int, help="single solves in the loop (all; quick: 20)")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     alphas = options.alphas or (10 if options.quick else 100)
     split = load(options.data, options.quick)
     made = sketch(split.X, rank=options.rank, random_state=SEED)
@@ -56,7 +55,6 @@ def run(options: argparse.Namespace) -> Report:
         build_seconds = perf_counter() - start
         row = measure(problems, Settings(tol=options.tol), options)
         report.add(**{"radius / spectral": share, "build s": build_seconds, **row})
-    return report
 
 
 def measure(

@@ -23,7 +23,6 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.extmath import randomized_svd
 
 from benchmarks.datasets import QUICK_ROWS, data_file
-from benchmarks.report import Report
 from sketchlasso.sketches import sketch
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -131,7 +130,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks", type=int, nargs="+", help="(50; quick: 10)")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     report.note("errors and radii over the best possible error; peak memory in (m + n) rank floats")
     matrices = data_sets(options.quick)
@@ -139,12 +138,3 @@ def run(options: argparse.Namespace) -> Report:
         for name, X in matrices.items():
             for row in compare(name, X, rank, options.repeats):
                 report.add(**asdict(row))
-    return report
-
-
-if __name__ == "__main__":
-    import sys
-
-    from benchmarks.__main__ import main
-
-    sys.exit(main(["sketch", *sys.argv[1:]]))

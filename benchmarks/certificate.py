@@ -7,11 +7,11 @@ the relative distance to the optimum) stands beside the distance itself.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 import numpy as np
 
-from benchmarks.datasets import SEED, MissingDataError, Split, load
-from benchmarks.report import Report
+from benchmarks.datasets import SEED, Split, available, load
 from sketchlasso import Settings, certify, sketch, sqrt_lasso_path
 
 SHARES = (0.3, 0.1, 0.03)
@@ -30,24 +30,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=list(RANKS))
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     report.note(
         "full gap: proved by the certificate from the sketched solution alone; true excess: its "
         "full objective over the optimum, less one, the optimum from the exact solver at 1e-6"
     )
-    done = 0
-    for name in options.data:
-        try:
-            split = load(name, options.quick)
-        except MissingDataError as error:
-            report.note(f"{name}: skipped. {error}")
-            continue
-        done += 1
+    for split in available(options.data, partial(load, quick=options.quick), report.note):
         one_set(split, options)
-    if not done:
-        raise MissingDataError("None of the data sets is available.")
-    return report
 
 
 def one_set(split: Split, options: argparse.Namespace) -> None:

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.report import Report
 from sketchlasso import Settings, alpha_max, solve
 from sketchlasso.engine import Batch
 from sketchlasso.problem import certify_batch
@@ -33,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     wanted = options.chains or (300 if options.quick else 99_999)
     rng = np.random.default_rng(options.seed)
@@ -57,7 +56,6 @@ def run(options: argparse.Namespace) -> Report:
             not_solved=problems - endings["SOLVED"],
             worst_gap=worst[start],
         )
-    return report
 
 
 def random_batch(rng: np.random.Generator) -> Batch:

@@ -20,25 +20,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV
 from sklearn.metrics import f1_score
 
-from benchmarks.datasets import SEED, MissingDataError, Split, folds, load
+from benchmarks.datasets import Split, available, folds, load
 from benchmarks.harness import Measured, Outcome, alternate, run_limited
+from benchmarks.pipeline import Fitted, cross_validated
 from benchmarks.report import Report
-from sketchlasso import (
-    CrossValidation,
-    Settings,
-    Sketch,
-    Solution,
-    build_problems,
-    cross_validate,
-    sketch,
-    solve,
-)
-from sketchlasso.engine import linear_models
 
 DATA = ("rcv1", "20news", "imdb", "gisette_like")
 
@@ -55,41 +44,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peer-tol", type=float, default=1e-3)
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """Our pipeline's products."""
-
-    made: Sketch
-    scores: CrossValidation
-    alpha: float
-    radius: float
-    at_edge: bool
-    refit: Solution
-    test_f1: float
-
-
-def cross_validated(split: Split, share: float, options: argparse.Namespace) -> Fitted:
-    """Everything a user waits for: sketch, every fold and penalty, the refit."""
-    settings = Settings(tol=options.tol)
-    made = sketch(split.X, rank=options.rank, method=options.method, random_state=SEED)
-    scores = cross_validate(
-        made,
-        split.X,
-        split.y,
-        cv=folds(len(split.y)),
+def pipeline(split: Split, share: float, options: argparse.Namespace) -> Fitted:
+    """Everything a user waits for, at a share of the spectral radius."""
+    return cross_validated(
+        split,
+        rank=options.rank,
+        method=options.method,
+        radius=f"{share}*spectral",
         alphas=options.alphas,
-        alpha_min_ratio=options.ratio,
-        radii=[share * made.radius],
-        settings=settings,
+        ratio=options.ratio,
+        tol=options.tol,
+        metric="mse",
     )
-    best = scores.best()
-    radius = share * made.radius
-    problems = build_problems(made, split.y, alphas=[best.alpha], radii=[radius])
-    refit = solve(problems.batch, settings=settings)
-    model = linear_models(problems, refit.coef, made.transform, split.X)
-    f1 = f1_score(split.y_test > 0, model.predict(split.X_test)[:, 0] > 0)
-    at_edge = best.alpha_index == options.alphas - 1
-    return Fitted(made, scores, best.alpha, radius, at_edge, refit, float(f1))
 
 
 @dataclass(frozen=True)
@@ -167,7 +133,7 @@ PEERS = {"LassoCV": lasso_cv, "celer loop": celer_cv}
 
 
 def peer_layout(X: Any) -> Any:
-    return sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
+    return X.tocsc() if hasattr(X, "tocsc") else np.asfortranarray(X)
 
 
 def lasso_alpha_max(X: Any, y: np.ndarray) -> float:
@@ -175,27 +141,34 @@ def lasso_alpha_max(X: Any, y: np.ndarray) -> float:
     return float(np.abs(X.T @ centred).max() / len(y))
 
 
-def celer_fits(
-    X: Any, y: np.ndarray, grid: np.ndarray, tol: float
+def lasso_fits(
+    path: Callable[..., Any], X: Any, y: np.ndarray, grid: np.ndarray, **options: Any
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Coefficients (n, alphas), intercepts and the last relative gap of a centred path."""
-    from celer.homotopy import celer_path
-
     means = np.asarray(X.mean(axis=0)).ravel()
     centred = y - y.mean()
-    options: dict[str, Any] = {"alphas": grid, "tol": tol, "prune": True}
-    if sparse.issparse(X):
+    if hasattr(X, "tocsc"):
+        # As LassoCV passes it: a sparse matrix is centred implicitly.
         options |= {"X_offset": means, "X_scale": np.ones_like(means)}
-        data = sparse.csc_matrix(X)
+        data = X.tocsc()
     else:
         data = np.asfortranarray(X - means)
-    _, coef, gaps = celer_path(data, centred, "lasso", **options)
+    _, coef, gaps = path(data, centred, alphas=grid, **options)
     residual = centred - (X @ coef[:, -1] - means @ coef[:, -1])
     value = residual @ residual / (2 * len(y)) + grid[-1] * np.abs(coef[:, -1]).sum()
     return coef, y.mean() - means @ coef, float(gaps[-1] / value)
 
 
-def run(options: argparse.Namespace) -> Report:
+def celer_fits(
+    X: Any, y: np.ndarray, grid: np.ndarray, tol: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """The same by celer."""
+    from celer.homotopy import celer_path
+
+    return lasso_fits(celer_path, X, y, grid, pb="lasso", tol=tol, prune=True)
+
+
+def run(options: argparse.Namespace) -> None:
     options.alphas = options.alphas or (10 if options.quick else 100)
     report = options.report
     report.note(
@@ -207,25 +180,17 @@ def run(options: argparse.Namespace) -> Report:
         "gap, relative: for ours the worst of all instances and the refit, for a peer its refit's"
     )
     report.note("at edge: the smallest penalty of the grid won, so a deeper grid might do better")
-    missing = []
-    for name in options.data:
-        try:
-            one_set(name, options, report)
-        except MissingDataError as error:
-            missing.append(name)
-            report.note(f"{name}: skipped. {error}")
-    if len(missing) == len(options.data):
-        raise MissingDataError("None of the data sets is available.")
-    return report
+    for split in available(options.data, partial(load, quick=options.quick), report.note):
+        one_set(split, options, report)
 
 
-def one_set(name: str, options: argparse.Namespace, report: Report) -> None:
+def one_set(split: Split, options: argparse.Namespace, report: Report) -> None:
     """Every radius and every peer on one data set."""
-    split = load(name, options.quick)
+    name = split.name
     peer_arguments = (name, options.quick, options.alphas, options.ratio, options.peer_tol)
     ours, theirs = alternate(
         {
-            f"ours, {share:g} x radius": partial(cross_validated, split, share, options)
+            f"ours, {share:g} x radius": partial(pipeline, split, share, options)
             for share in options.shares
         },
         {
@@ -244,21 +209,19 @@ def our_row(
     name: str, contender: str, measured: Measured, theirs: dict[str, Outcome]
 ) -> dict[str, Any]:
     found: Fitted = measured.value
-    gaps = found.scores.solution.relative_gap
-    unsolved = int((~found.scores.solution.solved).sum() + (~found.refit.solved).sum())
     return {
         "data": name,
         "contender": contender,
         "seconds": measured.median,
         **{f"{peer} / ours": speed_up(outcome, measured) for peer, outcome in theirs.items()},
         "test F1": found.test_f1,
-        "non-zeros": int(found.refit.n_nonzero[0]),
-        "penalty / largest": found.alpha / float(found.scores.alphas.max()),
+        "non-zeros": found.nonzeros,
+        "penalty / largest": found.alpha_share,
         "at edge": found.at_edge,
-        "gap": float(max(gaps.max(), found.refit.relative_gap.max())),
-        "failure": f"{unsolved} unsolved" if unsolved else "",
-        "sketch s": found.made.cost.seconds,
-        "solve s": found.scores.solution.seconds,
+        "gap": found.worst_gap,
+        "failure": f"{found.unsolved} unsolved" if found.unsolved else "",
+        "sketch s": found.sketch_seconds,
+        "solve s": found.solve_seconds,
         "spread": measured.spread,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from sklearn.model_selection import KFold
 from sketchlasso import Sketch
 from sketchlasso.engine import sketch_from_factors
 
+Note = Callable[[str], None]
 SEED = 0
 QUICK_ROWS = 1000
 
@@ -59,6 +60,21 @@ def load(name: str, quick: bool = False) -> Split:
         raise MissingDataError(f"{name} is not a data set here; choose from {', '.join(LOADERS)}.")
     split = LOADERS[name]()
     return split.first(QUICK_ROWS, QUICK_ROWS) if quick else split
+
+
+def available(names: Iterable[str], load: Callable[[str], Any], note: Note) -> Iterator[Any]:
+    """What `load` returns for each name; missing sets are noted, and at least one must be there."""
+    there = False
+    for name in names:
+        try:
+            found = load(name)
+        except MissingDataError as error:
+            note(f"{name}: skipped. {error}")
+            continue
+        there = True
+        yield found
+    if not there:
+        raise MissingDataError("None of the data sets is available.")
 
 
 def folds(n_samples: int, count: int = 5) -> list[tuple[np.ndarray, np.ndarray]]:

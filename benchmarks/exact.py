@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.datasets import MissingDataError, load
+from benchmarks.datasets import available, load
 from benchmarks.harness import Contenders, Measured, Outcome, alternate, run_limited
-from benchmarks.report import Report
 from sketchlasso import Settings, build_problems, certify, sketch, solve
 from sketchlasso.engine import linear_models
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
@@ -153,7 +152,7 @@ def one_by_one(
     return Answers(sparse.vstack(found, format="csr"), np.array(seconds), complaint)
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     report.note(
         f"{options.alphas} penalties from alpha_max to {options.ratio:g} of it; seconds are for "
@@ -164,22 +163,12 @@ def run(options: argparse.Namespace) -> Report:
         "worst gap: relative gap of the full square-root LASSO by our certificate; within: "
         f"penalties whose gap is at most {FACTOR:g} times the tolerance"
     )
-    done = 0
-    for name in options.data:
-        try:
-            task = prepare(name, options)
-        except MissingDataError as error:
-            report.note(f"{name}: skipped. {error}")
-            continue
-        done += 1
+    for task in available(options.data, partial(prepare, options=options), report.note):
         nonzeros = ", ".join(str(count) for count in task.nonzeros)
-        report.note(f"{name}: shape {task.X.shape}, non-zeros {nonzeros}")
+        report.note(f"{task.name}: shape {task.X.shape}, non-zeros {nonzeros}")
         for tol in options.tols:
             one_tolerance(task, tol, options)
     interpolation(options)
-    if not done:
-        raise MissingDataError("None of the data sets is available.")
-    return report
 
 
 def one_tolerance(task: Task, tol: float, options: argparse.Namespace) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from benchmarks.datasets import SEED, Generated, generated
 from benchmarks.machine import peak_memory_bytes
-from benchmarks.report import Report
 from sketchlasso import Settings, Solution, feature_problems, solve
 
 MEMORY_LIMIT = 4 * 2**30
@@ -30,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tols", type=float, nargs="+", default=[1e-4, 1e-6])
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     n = options.features or (5_000 if options.quick else 100_000)
     m = options.samples or (2_000 if options.quick else 20_000)
     count = options.instances or (100 if options.quick else 1_000)
@@ -65,7 +64,6 @@ def run(options: argparse.Namespace) -> Report:
                 "spread of solve": max(r[1] for r in runs) / min(r[1] for r in runs),
             }
         )
-    return report
 
 
 def build_and_solve(

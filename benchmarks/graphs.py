@@ -16,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import average_precision_score
 
 from benchmarks.datasets import SEED, MissingDataError, data_file
+from benchmarks.harness import interleave, timed
 from benchmarks.machine import peak_memory_bytes
 from benchmarks.report import Report
 from sketchlasso.inference import SparsePrecision, neighbourhoods, nodewise
@@ -61,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trees", type=int, help="of the forests (100; quick: 5)")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     nodewise(
         np.random.default_rng(SEED).standard_normal((60, 20)), [3.0, 2.0, 1.0, 0.5]
@@ -77,18 +77,16 @@ def run(options: argparse.Namespace) -> Report:
             work[name](options, report)
         except MissingDataError as error:
             report.note(f"{name}: skipped. {error}")
-    return report
 
 
 def huge_path(options: argparse.Namespace, report: Report) -> None:
     """20 penalties of huge's range on its own hub graph."""
     X, truth = hub_400()
     alphas = np.geomspace(*HUGE_RANGE) * np.sqrt(len(X))
-    times = []
-    for _ in range(options.repeats):
-        start = perf_counter()
-        found = nodewise(X, alphas)
-        times.append(perf_counter() - start)
+    measured = interleave({"ours": lambda: nodewise(X, alphas)}, options.repeats, warm_up=False)[
+        "ours"
+    ]
+    found = measured.value
     scores = []
     for number in range(len(alphas)):
         coef = found.penalty(number).coef.toarray()
@@ -100,7 +98,7 @@ def huge_path(options: argparse.Namespace, report: Report) -> None:
         rows=len(X),
         variables=X.shape[1],
         method="20 penalties of huge's range",
-        seconds=float(np.median(times)),
+        seconds=measured.median,
         **{
             "worst gap": found.worst_gap,
             "unsolved": int((~found.solved).sum()),
@@ -145,10 +143,9 @@ def compare(
         methods["StARS, and"] = lambda: ours(X, "stars", "and")
     row = {"experiment": "edges", "data": name, "rows": X.shape[0], "variables": X.shape[1]}
     for method, work in methods.items():
-        start = perf_counter()
-        precision = work()
-        seconds = perf_counter() - start
-        report.add(**row, method=method, seconds=seconds, **judged(truth, _edges(precision)))
+        done = timed(work)
+        scores = judged(truth, _edges(done.value))
+        report.add(**row, method=method, seconds=done.seconds, **scores)
     if X.shape[1] <= peer_size:
         found = graphical_lasso(X, options.peer_limit)
         if found is None:
@@ -190,9 +187,8 @@ def many_variables(options: argparse.Namespace, report: Report) -> None:
     for j in range(1, n):
         X[:, j] = 0.5 * X[:, j - 1] + np.sqrt(0.75) * X[:, j]
     before = peak_memory_bytes()
-    start = perf_counter()
-    found = neighbourhoods(X)
-    seconds = perf_counter() - start
+    done = timed(lambda: neighbourhoods(X))
+    found = done.value
     graph = found.graph("and")
     near = np.diff(graph.edges, axis=1).ravel() == 1
     hits = int(near.sum())
@@ -202,7 +198,7 @@ def many_variables(options: argparse.Namespace, report: Report) -> None:
         rows=m,
         variables=n,
         method="pivotal, and",
-        seconds=seconds,
+        seconds=done.seconds,
         edges=len(graph.edges),
         **{
             "true edges": n - 1,
@@ -220,7 +216,7 @@ def many_variables(options: argparse.Namespace, report: Report) -> None:
 def dream4(options: argparse.Namespace, report: Report) -> None:
     """Area under the precision-recall curve of directed edges."""
     expression, gold = (
-        _tsv(data_file("dream4", name)) for name in ("expression.tsv", "gold_standard.tsv")
+        _table(data_file("dream4", name), "\t") for name in ("expression.tsv", "gold_standard.tsv")
     )
     X, n = expression.T, len(gold)
     off = ~np.eye(n, dtype=bool)
@@ -233,16 +229,15 @@ def dream4(options: argparse.Namespace, report: Report) -> None:
     }
     areas = {}
     for method, work in methods.items():
-        start = perf_counter()
-        scores = work()
-        areas[method] = float(average_precision_score(gold[off] != 0, scores[off]))
+        done = timed(work)
+        areas[method] = float(average_precision_score(gold[off] != 0, done.value[off]))
         report.add(
             experiment="dream4",
             data="dream4",
             rows=X.shape[0],
             variables=n,
             method=method,
-            seconds=perf_counter() - start,
+            seconds=done.seconds,
             **{
                 "true edges": int(gold[off].sum()),
                 "area": areas[method],
@@ -275,16 +270,8 @@ def hub_400() -> tuple[np.ndarray, np.ndarray]:
     folder = data_file().parent / "oracles"
     if not (folder / "hub_400.csv").exists():
         raise MissingDataError("hub_400.csv is not in the folder of oracles beside the data.")
-    X, truth = (_csv(folder / f"{name}.csv") for name in ("hub_400", "hub_400_truth"))
+    X, truth = (_table(folder / f"{name}.csv", ",") for name in ("hub_400", "hub_400_truth"))
     return X, truth != 0
-
-
-def _csv(path: Path) -> np.ndarray:
-    return _table(path, ",")
-
-
-def _tsv(path: Path) -> np.ndarray:
-    return _table(path, "\t")
 
 
 def _table(path: Path, separator: str) -> np.ndarray:

@@ -17,7 +17,6 @@ import numpy as np
 
 from benchmarks.datasets import Generated, folds, generated
 from benchmarks.harness import exponents, interleave
-from benchmarks.report import Report
 from sketchlasso import Settings, Solution, build_problems, solve, splitter_rows
 
 BASE = {"B": 100, "n": 20_000, "k": 50, "m": 2_000}
@@ -53,7 +52,7 @@ class Sample:
     solution: Solution
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     base, sizes = (QUICK_BASE, QUICK_SIZES) if options.quick else (BASE, SIZES)
     report = options.report
     report.note("5 folds x B/5 penalties; every size runs once per turn, seconds are medians")
@@ -79,7 +78,6 @@ def run(options: argparse.Namespace) -> Report:
                     "non-zeros": [int(r[-1].solution.n_nonzero.max()) for r in samples],
                 }
             )
-    return report
 
 
 def prepared(size: dict[str, int], options: argparse.Namespace) -> Callable[[], Sample]:

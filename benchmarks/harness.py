@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from time import perf_counter
@@ -51,6 +51,7 @@ class Outcome:
 
 Contenders = dict[str, Callable[[], Any]]
 Setup = Callable[..., Callable[[], Any]]
+Stepping = Callable[..., Iterator[Any]]
 
 
 def interleave(
@@ -125,38 +126,118 @@ def run_limited(setup: Setup, arguments: tuple[Any, ...], limit: float) -> Outco
     Only the second call is timed and limited, so that loading data is not held against a
     peer. `setup` is a module-level function; arguments and result are small.
     """
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_child, args=(theirs, setup, arguments), daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        failure = _step(ours, START_LIMIT, "did not start")
-        if failure:
-            return Outcome(math.nan, failure=failure)
-        failure = _step(ours, limit, f"over {limit:g} s")
-        if failure:
-            return Outcome(limit if failure.startswith("over") else math.nan, failure=failure)
-        seconds, value = ours.recv()
-        return Outcome(seconds, value)
-    finally:
-        process.kill()
-        process.join()
-        ours.close()
+    found = run_steps(_one_step, (setup, *arguments), limit)
+    if found.failure:
+        late = found.failure.startswith("over")
+        return Outcome(limit if late else math.nan, failure=found.failure)
+    return Outcome(*found.done[0])
 
 
-def _step(pipe: Connection, limit: float, late: str) -> str:
-    """Empty once the child is through its next step, else why it is not."""
-    if not pipe.poll(limit):
-        return late
+def _one_step(setup: Setup, *arguments: Any) -> Iterator[Any]:
+    run = setup(*arguments)
+    yield None
+    start = perf_counter()
+    value = run()
+    yield perf_counter() - start, value
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a contender yielded: once when it was ready, then step by step.
+
+    `failure` is empty when it came to its end.
+    """
+
+    ready: Any
+    done: list[Any]
+    failure: str
+
+
+def run_steps(steps: Stepping, arguments: tuple[Any, ...], limit: float | None) -> Steps:
+    """Run ``steps(*arguments)`` for at most `limit` seconds after it was ready.
+
+    With a limit it runs in a process of its own, so `steps` is a module-level function, and
+    arguments and steps are small. Without a limit it runs here.
+    """
+    if limit is None:
+        messages = list(_messages(steps, arguments))
+    else:
+        messages = list(_messages_of_child(steps, arguments, limit))
+    *seen, (_, failure) = messages
+    ready, *done = [step for _, step in seen] or [None]
+    return Steps(ready, done, failure)
+
+
+def _messages(steps: Stepping, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """Every step, and at the end why there are no more; nothing where all were made."""
     try:
-        return str(pipe.recv())
+        for step in steps(*arguments):
+            yield "step", step
+        yield "end", ""
+    except ImportError as missing:
+        yield "end", f"not installed: {missing.name or missing}"
+    except Exception as error:  # a peer may fail in any way: the report says how
+        traceback.print_exc()
+        yield "end", f"{type(error).__name__}: {error}"[:200]
+
+
+def _messages_of_child(
+    steps: Stepping, arguments: tuple[Any, ...], limit: float
+) -> Iterator[tuple[str, Any]]:
+    child = Child(_send_messages, steps, arguments)
+    start, allowed, late = perf_counter(), START_LIMIT, "did not start"
+    try:
+        kind = "ready"
+        while kind != "end":
+            kind, content = child.receive(allowed - (perf_counter() - start))
+            yield kind, content
+            if allowed != limit:
+                start, allowed, late = perf_counter(), limit, f"over {limit:g} s"
+    except TimeoutError:
+        yield "end", late
     except EOFError:
-        return "process died, perhaps of memory"
+        yield "end", "process died, perhaps of memory"
+    finally:
+        child.close()
 
 
-def end_with_parent() -> None:
-    """Let this process end as soon as the one that started it has ended, even if killed."""
+def _send_messages(pipe: Connection, steps: Stepping, arguments: tuple[Any, ...]) -> None:
+    for message in _messages(steps, arguments):
+        pipe.send(message)
+
+
+class Child:
+    """A process of its own that answers through a pipe, and ends with this one, even if killed."""
+
+    def __init__(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Start ``work(pipe, *arguments)``, a module-level function."""
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_begin, args=(work, theirs, arguments), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def receive(self, limit: float, tick: Callable[[float], None] = lambda seconds: None) -> Any:
+        """The next message; TimeoutError where it is late, EOFError where the process died.
+
+        Meanwhile `tick` is called every second with the seconds so far.
+        """
+        start = perf_counter()
+        while (elapsed := perf_counter() - start) < limit:
+            tick(elapsed)
+            if self.pipe.poll(min(1.0, limit - elapsed)):
+                return self.pipe.recv()
+        raise TimeoutError
+
+    def close(self) -> None:
+        """End the process in any case."""
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+
+def _begin(work: Callable[..., None], pipe: Connection, arguments: tuple[Any, ...]) -> None:
+    """Work, and end as soon as the process that started this one has ended."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -165,18 +246,4 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=end, daemon=True).start()
-
-
-def _child(pipe: Connection, setup: Setup, arguments: tuple[Any, ...]) -> None:
-    end_with_parent()
-    try:
-        run = setup(*arguments)
-        pipe.send("")
-        start = perf_counter()
-        value = run()
-        elapsed = perf_counter() - start
-        pipe.send("")
-        pipe.send((elapsed, value))
-    except Exception as error:  # a peer may fail in any way: the report says how
-        traceback.print_exc()
-        pipe.send(f"{type(error).__name__}: {error}"[:200])
+    work(pipe, *arguments)

@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """None of its own."""
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report: Report = options.report
     for what, value in sizes().items():
         report.add(what=what, value=value)
@@ -48,7 +48,6 @@ def run(options: argparse.Namespace) -> Report:
         files, records = walked(call)
         report.add(what=f"files on the walk of {name}", value=len(files))
         report.add(what=f"records on the walk of {name}", value=len(records))
-    return report
 
 
 def sizes() -> dict[str, int]:

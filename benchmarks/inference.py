@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-peers", action="store_true")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     sizes = options.sizes if options.sizes is not None else SIZES
     if options.quick and options.sizes is None:
@@ -70,7 +70,6 @@ def run(options: argparse.Namespace) -> Report:
         )
     for name in options.designs:
         cover(report, name, sets)
-    return report
 
 
 def time_sizes(options: argparse.Namespace, sizes: list[int]) -> None:

@@ -22,7 +22,6 @@ from sklearn.model_selection import LeaveOneOut, ShuffleSplit
 
 from benchmarks.datasets import MissingDataError, data_file
 from benchmarks.harness import timed
-from benchmarks.report import Report
 from sketchlasso import SqrtLasso, SqrtLassoCV, convert_alpha
 from sketchlasso.errors import GridEdgeWarning
 
@@ -38,12 +37,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", choices=["coverage", "time"])
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     if options.only != "time":
         coverage(options)
     if options.only != "coverage":
         times(options)
-    return options.report
 
 
 def coverage(options: argparse.Namespace) -> None:

@@ -18,7 +18,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import exponents
-from benchmarks.report import Report
 from sketchlasso import Settings, alpha_max, build_problems, sketch, solve
 from sketchlasso.engine import Batch
 from sketchlasso.solvers.algorithms.barrier import Barrier
@@ -138,7 +137,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--largest", type=int, help="largest n and m (16,000; quick: 2,000)")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     report.note("one BLAS thread; the fastest of the repeats counts")
     # One thread: a law of growth should not measure where threading starts to pay.
@@ -157,12 +156,3 @@ def run(options: argparse.Namespace) -> Report:
                 "expected": law.expected,
             }
         )
-    return report
-
-
-if __name__ == "__main__":
-    import sys
-
-    from benchmarks.__main__ import main
-
-    sys.exit(main(["iteration_cost", *sys.argv[1:]]))

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import KFold
 
-from benchmarks.datasets import SEED, MissingDataError, Split, load
+from benchmarks.datasets import SEED, Split, available, load
 from benchmarks.report import Report
 from sketchlasso import Settings, cross_validate, leave_one_out, sketch, sqrt_lasso_path
 
@@ -29,22 +29,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--refits", type=int, help="rows left out by refits (100; quick: 5)")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     report.note(f"the first {ROWS} training rows; intervals of 95 %; 5 folds")
-    done = 0
-    for name in options.data:
-        try:
-            split = load(name).first(ROWS, 1)
-        except MissingDataError as error:
-            report.note(f"{name}: skipped. {error}")
-            continue
-        done += 1
+    for split in available(options.data, lambda name: load(name).first(ROWS, 1), report.note):
         noise(split, options.responses or (10 if options.quick else 200), report)
         left_out(split, options.refits or (5 if options.quick else 100), report)
-    if not done:
-        raise MissingDataError("None of the data sets is available.")
-    return report
 
 
 def noise(split: Split, count: int, report: Report) -> None:

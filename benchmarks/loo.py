@@ -15,12 +15,11 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.cv import Fitted, cross_validated
-from benchmarks.datasets import SEED, MissingDataError, Split, load
+from benchmarks.cv import pipeline
+from benchmarks.datasets import Split, available, load
 from benchmarks.harness import interleave
-from benchmarks.report import Report
-from sketchlasso import LeaveOneOut, Settings, Status, build_problems, leave_one_out, solve
-from sketchlasso.engine import linear_models, weighted_rows
+from benchmarks.pipeline import left_out_errors
+from sketchlasso import LeaveOneOut, Settings, Status, leave_one_out
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--refits", type=int, default=50, help="rows checked by a refit")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     report.note(
         f"cv: sketch, 5 folds x {options.alphas} penalties down to {options.ratio:g} of the "
@@ -47,29 +46,19 @@ def run(options: argparse.Namespace) -> Report:
         "share of rows whose model is the one with all rows, unchanged"
     )
     sets = options.data or (["digits", "rcv1"] if options.quick else ["gisette_like"])
-    done = 0
-    for name in sets:
-        try:
-            split = load(name, options.quick)
-        except MissingDataError as error:
-            report.note(f"{name}: skipped. {error}")
-            continue
-        done += 1
+    for split in available(sets, partial(load, quick=options.quick), report.note):
         for share in options.shares:
             one_radius(split, share, options)
-    if not done:
-        raise MissingDataError("None of the data sets is available.")
-    return report
 
 
 def one_radius(split: Split, share: float, options: argparse.Namespace) -> None:
     """Cross-validation and leave-one-out in turns, then the check."""
     # None: leave_one_out's own, finer default.
     settings = None if options.loo_tol is None else Settings(tol=options.loo_tol)
-    fitted = cross_validated(split, share, options)
+    fitted = pipeline(split, share, options)
     loo = partial(
         leave_one_out,
-        fitted.made,
+        fitted.sketch,
         split.X,
         split.y,
         alpha=fitted.alpha,
@@ -78,13 +67,14 @@ def one_radius(split: Split, share: float, options: argparse.Namespace) -> None:
     )
     loo(rows=np.arange(20))
     times = interleave(
-        {"cv": partial(cross_validated, split, share, options), "loo": loo},
+        {"cv": partial(pipeline, split, share, options), "loo": loo},
         options.repeats,
         warm_up=False,
     )
     cv, left = times["cv"], times["loo"]
     found: LeaveOneOut = left.value
-    without_sketch = cv.median - cv.value.made.cost.seconds
+    without_sketch = cv.median - cv.value.sketch_seconds
+    difference, effect = left_out_errors(split, fitted, found, options.refits)
     options.report.add(
         **{
             "data": split.name,
@@ -99,34 +89,11 @@ def one_radius(split: Split, share: float, options: argparse.Namespace) -> None:
             "worst gap": float(found.relative_gap.max()),
             "unsolved": int((found.status != Status.SOLVED).sum()),
             "unmoved": float(np.mean(found.coefficient_shift == 0)),
-            "refits": min(options.refits, len(split.y)),
-            **check(split, fitted, found, options.refits),
+            "refits": len(difference),
+            "largest difference": float(difference.max()),
+            "median difference": float(np.median(difference)),
+            "median effect": float(np.median(effect)),
             "spread of cv": cv.spread,
             "spread of loo": left.spread,
         }
     )
-
-
-def check(split: Split, fitted: Fitted, found: LeaveOneOut, count: int) -> dict[str, float]:
-    """Predictions of some left-out rows against refits from scratch."""
-    m = len(split.y)
-    rows = np.random.default_rng(SEED).choice(m, min(count, m), replace=False)
-    weights = np.ones((len(rows) + 1, m))  # the last set keeps all rows
-    weights[np.arange(len(rows)), rows] = 0.0
-    problems = build_problems(
-        fitted.made,
-        split.y,
-        alphas=[fitted.alpha],
-        radii=[fitted.radius],
-        rows=weighted_rows(weights),
-    )
-    solution = solve(problems.batch, settings=Settings(tol=1e-10))
-    models = linear_models(problems, solution.coef, fitted.made.transform, split.X)
-    predicted = models.predict(split.X[rows])
-    refitted, with_all = np.diagonal(predicted), predicted[:, -1]
-    difference = np.abs(refitted - found.predictions[rows])
-    return {
-        "largest difference": float(difference.max()),
-        "median difference": float(np.median(difference)),
-        "median effect": float(np.median(np.abs(refitted - with_all))),
-    }

@@ -20,9 +20,8 @@ import numpy as np
 from sklearn.linear_model import lasso_path
 
 from benchmarks.conic import conic_on_small
-from benchmarks.datasets import MissingDataError, centred_small
+from benchmarks.datasets import available, centred_small
 from benchmarks.harness import Contenders, Measured, Outcome, alternate, interleave, run_limited
-from benchmarks.report import Report
 from sketchlasso import Settings, Solution, build_problems, sketch, solve
 from sketchlasso.engine import ProblemSet
 
@@ -139,7 +138,7 @@ def prepare(name: str, count: int, ratio: float) -> Task:
     return Task(name, X, y, alphas, found.dual, (alphas * residual / len(y))[:seen])
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     options.alphas = options.alphas or (10 if options.quick else 50)
     report = options.report
     report.note(
@@ -148,20 +147,11 @@ def run(options: argparse.Namespace) -> Report:
         "stopping rule); every solver warmed up on the same data"
     )
     report.note(f"answered: penalties whose objective is within {ANSWERED:g} of the lower bound")
-    done = 0
-    for name in options.data:
-        try:
-            task = prepare(name, options.alphas, options.ratio)
-        except MissingDataError as error:
-            report.note(f"{name}: skipped. {error}")
-            continue
-        done += 1
+    prepared = partial(prepare, count=options.alphas, ratio=options.ratio)
+    for task in available(options.data, prepared, report.note):
         whole_path(task, options)
         if not options.no_conic:
             one_penalty(task, options)
-    if not done:
-        raise MissingDataError("None of the data sets is available.")
-    return report
 
 
 def whole_path(task: Task, options: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,14 +56,8 @@ class Report:
     def table(self) -> str:
         """Rows as a markdown table, columns in the order they first appear."""
         columns = list(dict.fromkeys(name for row in self.rows for name in row))
-        lines = [
-            "| " + " | ".join(columns) + " |",
-            "| " + " | ".join("---" for _ in columns) + " |",
-        ]
-        for row in self.rows:
-            cells = (format_cell(name, row.get(name)) for name in columns)
-            lines.append("| " + " | ".join(cells) + " |")
-        return "\n".join(lines)
+        cells = [[format_cell(name, row.get(name)) for name in columns] for row in self.rows]
+        return markdown_table(columns, cells, left=len(columns))
 
     def markdown(self) -> str:
         """Everything a reader needs, in the order in which it is needed."""
@@ -97,6 +92,12 @@ class Report:
     def _path(self, kind: str) -> Path:
         quick = "-quick" if self.options.get("quick") else ""
         return self.folder / f"{self.name}{quick}.{kind}"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """A table whose first `left` columns are aligned to the left, the others to the right."""
+    rule = ["---" if place < left else "--:" for place in range(len(head))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from benchmarks.datasets import MissingDataError, load
-from benchmarks.report import Report
 from sketchlasso import Settings, build_problems, sketch, solve
 
 SHARES = np.array([0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.01])
@@ -50,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank", type=int, default=50, help="of the sketch of rcv1")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     report.note("shares of all features; gap-safe at the final gap of 1e-8")
     for row in table("digits", *digits(), rank=30):
@@ -59,15 +58,6 @@ def run(options: argparse.Namespace) -> Report:
         split = load("rcv1", options.quick)
     except MissingDataError as error:
         report.note(f"rcv1: skipped. {error}")
-        return report
+        return
     for row in table("rcv1", split.X, split.y, rank=options.rank):
         report.add(**row)
-    return report
-
-
-if __name__ == "__main__":
-    import sys
-
-    from benchmarks.__main__ import main
-
-    sys.exit(main(["screening", *sys.argv[1:]]))

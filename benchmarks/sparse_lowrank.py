@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -32,7 +33,7 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from benchmarks.datasets import SEED, MissingDataError, Split, load
+from benchmarks.datasets import SEED, Split, available, load
 from benchmarks.report import Report
 from benchmarks.sparse_lowrank_model import Clock, Recipe, Start, Task, TrainingRows
 from sketchlasso.engine import score
@@ -227,8 +228,7 @@ def contenders(sizes: Sequence[int]) -> list[Recipe]:
     ]
 
 
-def one_set(name: str, options: argparse.Namespace, report: Report) -> None:
-    split = load(name, options.quick)
+def one_set(split: Split, options: argparse.Namespace, report: Report) -> None:
     alphas = penalties(split.X, split.y, options.alphas)
     task = Task(split, options.rank, alphas, options.tol)
     judge = response_alone(task, options.rank)
@@ -251,7 +251,7 @@ def warm_up(options: argparse.Namespace) -> None:
         full_data(task)
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     report.note(
         f"5 folds x {options.alphas} penalties down to {RATIO:g} of the largest, best mean F1; "
@@ -264,13 +264,5 @@ def run(options: argparse.Namespace) -> Report:
     report.note("given up: instances below the first unsolved penalty of a path, radius 0 mostly")
     report.note("at edge: the smallest penalty of the grid won, so a deeper grid might do better")
     warm_up(options)
-    missing = []
-    for name in options.data:
-        try:
-            one_set(name, options, report)
-        except MissingDataError as error:
-            missing.append(name)
-            report.note(f"{name}: skipped. {error}")
-    if len(missing) == len(options.data):
-        raise MissingDataError("None of the data sets is available.")
-    return report
+    for split in available(options.data, partial(load, quick=options.quick), report.note):
+        one_set(split, options, report)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import toeplitz
 
-from benchmarks.report import Report
 from sketchlasso import sketch
 from sketchlasso.inference import StabilitySelection
 
@@ -36,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--assumptions", nargs="+", default=list(ASSUMPTIONS), choices=ASSUMPTIONS)
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     sets = options.sets or (3 if options.quick else 100)
     m, p = (60, 80) if options.quick else options.shape
     options.report.note(
@@ -52,7 +51,6 @@ def run(options: argparse.Namespace) -> Report:
                     base=base,
                     **measured(design, base, assumption, (m, p), sets, options.pfer),
                 )
-    return options.report
 
 
 def measured(

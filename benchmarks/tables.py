@@ -100,7 +100,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splits", type=int, help="random splits (5; quick: 1)")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report: Report = options.report
     rows = QUICK_ROWS if options.quick else MOST_ROWS
     splits = options.splits or (1 if options.quick else 5)
@@ -111,7 +111,6 @@ def run(options: argparse.Namespace) -> Report:
             chosen = np.random.default_rng(SEED).choice(len(y), rows, replace=False)
             X, y = X[chosen], y[chosen]
         report.add(**{"set": name, "shape": f"{len(y)} x {X.shape[1]}", **scores(X, y, splits)})
-    return report
 
 
 def scores(X: Any, y: np.ndarray, splits: int) -> dict[str, Any]:

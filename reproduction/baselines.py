@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from reproduction.contest import contend
+from benchmarks.harness import run_steps
+
+from reproduction.contenders import steps_of
 from reproduction.experiment import Report, Results
 
 __all__ = ["every_fold", "one_full_solve"]
@@ -34,21 +36,21 @@ def one_full_solve(name: str, about: Results, chosen: Results, limit: float | No
         "penalty": chosen["penalty"],
         "first_rows": about["first_rows"],
     }
-    found = contend(name, task, limit)
-    if not found.steps:
+    found = run_steps(steps_of, (name, task), limit)
+    if not found.done:
         return {"one": None, "steps": [], "at_least": True, "words": found.failure}
-    last = found.steps[-1]
-    whole = last["rows"] == found.rows
-    rows = f"{last['rows']:,}" if whole else f"{last['rows']:,} of {found.rows:,}"
+    last, every = found.done[-1], found.ready["rows"]
+    whole = last["rows"] == every
+    rows = f"{last['rows']:,}" if whole else f"{last['rows']:,} of {every:,}"
     return {
         # The paper's O(m n^2) grows like m; measured growth is faster, so this errs against us.
-        "one": last["seconds"] * found.rows / last["rows"],
+        "one": last["seconds"] * every / last["rows"],
         "measured": last["seconds"],
         "measured_rows": last["rows"],
-        "rows": found.rows,
+        "rows": every,
         "at_least": not whole,
         "gap": last["gap"],
-        "steps": found.steps,
+        "steps": found.done,
         "words": f"{last['seconds']:.3g} s for one problem on {rows} rows",
         "failure": found.failure,
     }
@@ -64,17 +66,17 @@ def every_fold(name: str, about: Results, chosen: Results, report: Report) -> Re
         "ratio": chosen["peer_ratio"],
         "tol": chosen["peer_tol"],
     }
-    found = contend(name, task, chosen["limit"])
-    done = len(found.steps)
-    total = sum(step["seconds"] for step in found.steps)
+    found = run_steps(steps_of, (name, task), chosen["limit"])
+    done = len(found.done)
+    total = sum(step["seconds"] for step in found.done)
     report(f"{about['data']}: {name}, {done} folds in {total:.1f} s {found.failure}")
     result: Results = {"folds": done, "failure": found.failure, "at_least": False}
     if done:
         return {
             **result,
             "seconds": total * chosen["folds"] / done,
-            "extrapolated": not found.finished,
-            "answered": min(step["answered"] for step in found.steps),
+            "extrapolated": bool(found.failure),
+            "answered": min(step["answered"] for step in found.done),
         }
     if found.failure.startswith("over"):
         return {**result, "seconds": chosen["folds"] * chosen["limit"], "at_least": True}

@@ -15,15 +15,16 @@ HERE = Path(__file__).parent
 # What computes; the other files only write the report.
 SHARED = (
     "benchmarks/catalogue.py",
+    "benchmarks/conic.py",
+    "benchmarks/cv.py",
     "benchmarks/datasets.py",
     "benchmarks/harness.py",
     "benchmarks/topics/corpora.py",
     "benchmarks/topics/held_out.py",
     "reproduction/baselines.py",
     "reproduction/contenders.py",
-    "reproduction/contest.py",
     "reproduction/data.py",
-    "reproduction/modelling.py",
+    "benchmarks/pipeline.py",
 )
 
 

@@ -15,11 +15,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from benchmarks.conic import conic_answer, conic_problem
+from benchmarks.cv import celer_fits, lasso_alpha_max, lasso_fits, peer_layout
 from sklearn.linear_model import lasso_path
 
 import sketchlasso as sl
-from reproduction.data import Split, folds, load
+from reproduction.data import folds, load
 from sketchlasso.engine import Batch
 from sketchlasso.errors import MissingExtraError
 
@@ -57,7 +58,7 @@ def _more_rows(
 ) -> Iterator[dict[str, Any]]:
     split = load(task["data"], task["rows"])
     train = folds(len(split.y), task["folds"])[0][0]
-    yield {"ready": True, "rows": len(train)}
+    yield {"rows": len(train)}
     sizes = [task["first_rows"] * 2**i for i in range(30)]
     for rows in [*(size for size in sizes if size < len(train)), len(train)]:
         chosen = train[:rows]
@@ -72,60 +73,17 @@ def _more_rows(
 def clarabel_answer(
     A: Any, b: np.ndarray, alpha: float, *, radius: float = 0.0, intercept: bool = False
 ) -> dict[str, Any]:
-    """Clarabel with its own tolerances, on the problem as stated.
-
-    ::
-
-        minimise over w, v, d, t, z    t + radius z + alpha 1'v
-        subject to  (t, b - Aw - d) and (z, w) in second-order cones,  |w| <= v
-
-    Parameters
-    ----------
-    A : array or sparse matrix of shape (m, n)
-    b : ndarray of shape (m,)
-    alpha, radius : float
-        Without a radius there is no z.
-    intercept : bool
-        Whether there is a d.
-    """
+    """Clarabel with its own tolerances, on the problem as stated: A (m, n) against b (m,)."""
     try:
-        import clarabel  # type: ignore[import-untyped, import-not-found, unused-ignore]
+        problem = conic_problem(A, b, alpha, intercept, radius)
     except ImportError:
         raise MissingExtraError("the generic solver", "clarabel", "conic") from None
-    m, n = A.shape
-    eye = sparse.identity(n, format="csc")
-    extra = int(intercept)
-    rest = extra + 1 + int(radius > 0)
-    size = 2 * n + rest
-    blank = sparse.csc_matrix((n, rest))
-    t = sparse.csc_matrix(([-1.0], ([0], [2 * n + extra])), shape=(1, size))
-    ones = np.zeros((m, rest))
-    ones[:, :extra] = 1.0
-    rows: list[Any] = [
-        t,
-        sparse.hstack([sparse.csc_matrix(A), sparse.csc_matrix((m, n)), sparse.csc_matrix(ones)]),
-        sparse.hstack([eye, -eye, blank]),
-        sparse.hstack([-eye, -eye, blank]),
-    ]
-    cones = [clarabel.SecondOrderConeT(m + 1), clarabel.NonnegativeConeT(2 * n)]
-    right = [np.zeros(1), b, np.zeros(2 * n)]
-    if radius > 0:
-        z = sparse.csc_matrix(([-1.0], ([0], [size - 1])), shape=(1, size))
-        rows += [z, sparse.hstack([-eye, sparse.csc_matrix((n, n + rest))])]
-        cones.append(clarabel.SecondOrderConeT(n + 1))
-        right.append(np.zeros(n + 1))
-    linear = np.concatenate([np.zeros(n), np.full(n, alpha), np.zeros(extra), [1.0]])
-    linear = np.append(linear, radius) if radius > 0 else linear
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    problem = sparse.csc_matrix((size, size)), linear, sparse.vstack(rows, format="csc")
-    found = clarabel.DefaultSolver(*problem, np.concatenate(right), cones, settings).solve()
-    gap = (found.obj_val - found.obj_val_dual) / abs(found.obj_val)
+    found = conic_answer(problem, A.shape[1], None)
     return {
-        "status": str(found.status),
+        "status": found.status,
         "iterations": int(found.iterations),
-        "objective": float(found.obj_val),
-        "gap": abs(float(gap)) if math.isfinite(gap) else None,
+        "objective": float(found.primal),
+        "gap": abs(float(found.gap)) if math.isfinite(found.gap) else None,
     }
 
 
@@ -142,11 +100,10 @@ def _walk(
 ) -> Iterator[dict[str, Any]]:
     """Every fold's path of LASSO penalties, scored on its held-out rows."""
     split = load(task["data"], task["rows"])
-    X: Any = split.X
-    X = X.tocsc() if _is_sparse(X) else np.asfortranarray(X)
-    grid = _lasso_grid(split, task)
+    X = peer_layout(split.X)
+    grid = lasso_alpha_max(X, split.y) * np.geomspace(1.0, task["ratio"], task["alphas"])
     path(X[:60], split.y[:60], grid[:2])  # compiles, which is not held against anyone
-    yield {"ready": True, "rows": len(split.y)}
+    yield {"rows": len(split.y)}
     for number, (train, test) in enumerate(folds(len(split.y), task["folds"])):
         start = perf_counter()
         coef, intercept = path(X[train], split.y[train], grid)
@@ -159,54 +116,18 @@ def _walk(
         }
 
 
-def _lasso_grid(split: Split, task: dict[str, Any]) -> np.ndarray:
-    centred = split.y - split.y.mean()
-    largest = float(np.abs(split.X.T @ centred).max()) / len(split.y)
-    return largest * np.geomspace(1.0, task["ratio"], task["alphas"])
-
-
-def _is_sparse(X: Any) -> bool:
-    return bool(sparse.issparse(X))
-
-
-def _means(X: Any) -> np.ndarray:
-    return np.asarray(X.mean(axis=0)).ravel()
-
-
 def scikit_lasso(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """scikit-learn's coordinate descent, as LassoCV walks it."""
 
     def path(X: Any, y: np.ndarray, grid: np.ndarray) -> tuple[Any, np.ndarray]:
-        means, centred = _means(X), y - y.mean()
-        options: dict[str, Any] = {"alphas": grid, "tol": task["tol"]}
-        if _is_sparse(X):
-            data: Any = X.tocsc()
-            # As LassoCV hands them over: a sparse matrix is centred implicitly.
-            options |= {"X_offset": means, "X_scale": np.ones_like(means)}
-        else:
-            data = np.asfortranarray(X - means)
-        coef = lasso_path(data, centred, check_input=False, **options)[1]
-        return coef, y.mean() - means @ coef
+        return lasso_fits(lasso_path, X, y, grid, tol=task["tol"], check_input=False)[:2]
 
     return _walk(task, path)
 
 
 def celer_lasso(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Celer's LASSO path; its own LassoCV does not run on current scikit-learn."""
-    from celer.homotopy import celer_path  # type: ignore[import-not-found, unused-ignore]
-
-    def path(X: Any, y: np.ndarray, grid: np.ndarray) -> tuple[Any, np.ndarray]:
-        means, centred = _means(X), y - y.mean()
-        options: dict[str, Any] = {"alphas": grid, "tol": task["tol"], "prune": True}
-        if _is_sparse(X):
-            options |= {"X_offset": means, "X_scale": np.ones_like(means)}
-            data: Any = X.tocsc()
-        else:
-            data = np.asfortranarray(X - means)
-        coef = celer_path(data, centred, "lasso", **options)[1]
-        return coef, y.mean() - means @ coef
-
-    return _walk(task, path)
+    return _walk(task, lambda X, y, grid: celer_fits(X, y, grid, task["tol"])[:2])
 
 
 def skglm_sqrt_lasso(task: dict[str, Any]) -> Iterator[dict[str, Any]]:

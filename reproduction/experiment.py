@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
+from reproduction.paper_figures import PAPER
 from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["Experiment", "Finding", "Picture", "Plan", "Report", "Results", "Verdict"]
@@ -82,6 +84,7 @@ class Experiment:
     The functions that write take what is in the results file: ``settings``, ``paper`` (what is
     quoted from the paper) and ``results``. They calculate nothing, so that every number they
     print stands in the file.
+    A module is one: it has a ``TITLE`` and these functions, of which `pictures` may be missing.
 
     Attributes
     ----------
@@ -111,3 +114,25 @@ class Experiment:
     tables: Callable[[Results], list[Sheet]]
     pictures: Callable[[Results], list[Picture]]
     findings: Callable[[Results], list[Finding]]
+
+    @classmethod
+    def of(cls, module: ModuleType) -> Experiment:
+        """Return the experiment that a module is, under the module's name."""
+        name = module.__name__.rpartition(".")[2]
+        return cls(
+            name,
+            module.TITLE,
+            PAPER[name],
+            module.settings,
+            module.compute,
+            module.protocol,
+            module.differs,
+            module.tables,
+            getattr(module, "pictures", _nothing),
+            module.findings,
+        )
+
+
+def _nothing(stored: Results) -> list[Picture]:
+    """What an experiment without pictures shows."""
+    return []

@@ -7,11 +7,11 @@ pictures are not reproduced here: what they show is quoted from its text.
 
 from __future__ import annotations
 
-from reproduction.experiment import Results
+from typing import Any
 
 __all__ = ["PAPER"]
 
-PAPER: dict[str, Results] = {
+PAPER: dict[str, dict[str, Any]] = {
     "figure_1": {
         "where": "section 1, figure 1",
         "claim": "Real-life text data sets are often low-rank, or can be well approximated by "

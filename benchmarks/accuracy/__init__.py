@@ -63,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     """Compute the missing cells, then write tables and figures."""
     from benchmarks.accuracy.page import write_page
     from benchmarks.accuracy.store import Store
@@ -74,7 +74,6 @@ def run(options: argparse.Namespace) -> Report:
         compute(options, store)
     report: Report = options.report
     write_page(store.read_all(), folder, report)
-    return report
 
 
 def compute(options: argparse.Namespace, store: Store) -> None:

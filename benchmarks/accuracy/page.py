@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.accuracy import figure, tables
 from benchmarks.accuracy.columns import MAIN
 from benchmarks.accuracy.summary import Verdict, summaries
-from benchmarks.report import Report, write_whole
+from benchmarks.report import Report, markdown_table, write_whole
 
 
 def write_page(cells: list[dict[str, Any]], folder: Path, report: Report) -> None:
@@ -47,7 +47,7 @@ def _verdict_table(given: list[Verdict]) -> str:
     headings = list(rows[0]) if rows else ["set"]
     words = {True: "yes", False: "**no**"}
     cells = ([words[v] if isinstance(v, bool) else str(v) for v in row.values()] for row in rows)
-    return tables.markdown_table(headings, cells)
+    return markdown_table(headings, cells)
 
 
 def _figures(cells: list[dict[str, Any]], found: tables.Summaries, folder: Path) -> list[Path]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.accuracy.columns import MAIN, POLICIES
 from benchmarks.accuracy.summary import ALLOWED_LOSS, Summary, Verdict, label_differences, verdict
+from benchmarks.report import markdown_table
 
 Summaries = dict[tuple[str, str], Summary]
 OURS = "ours-50"
@@ -43,11 +44,6 @@ def how(cells: list[dict[str, Any]]) -> str:
 
 def tasks_of(found: Summaries) -> list[str]:
     return list(dict.fromkeys(task for task, _ in found))
-
-
-def markdown_table(headings: list[str], rows: Iterable[list[str]]) -> str:
-    lines = [headings, ["---"] + ["--:"] * (len(headings) - 1), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def scored(summary: Summary | None) -> str:

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from benchmarks.datasets import MissingDataError, data_file, sparse_file, weighted_counts
+from benchmarks.catalogue import table_of
+from benchmarks.datasets import MissingDataError, data_file, weighted_counts
 
 Kind: TypeAlias = Literal["f1", "multi", "multiclass", "r2"]
 Prepare: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
@@ -105,90 +106,82 @@ def classes(label: np.ndarray) -> np.ndarray:
     return signs(label[:, None] == np.unique(label))
 
 
+def rows_of(*names: str) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Rows and targets of tables, one below the other, and which rows come after the first."""
+    tables = [table_of(name) for name in names]
+    stack = sparse.vstack if sparse.issparse(tables[0].X) else np.concatenate
+    X: Any = stack([table.X for table in tables]) if len(tables) > 1 else tables[0].X
+    X = sparse.csr_matrix(X, dtype=np.float64) if sparse.issparse(X) else X
+    y = np.concatenate([np.asarray(table.y) for table in tables])
+    return X, y, np.arange(len(y)) >= tables[0].shape[0]
+
+
 def rcv1(name: str) -> Task:
-    X, labels = sparse_file("rcv1", "rcv1_X.npz"), np.load(data_file("rcv1", "rcv1_labels.npz"))
-    keep = np.flatnonzero(labels["y_binary"])
-    return Task(name, "f1", X[keep], signs(labels["y_binary"][keep] > 0), unchanged, text=True)
-
-
-def stacked(folder: str, pattern: str, parts: tuple[str, str]) -> tuple[Any, float]:
-    """Training and test part in one matrix, and the share of the test part."""
-    first, second = (sparse_file(folder, pattern.format(part)) for part in parts)
-    both = sparse.csr_matrix(sparse.vstack([first, second]))
-    return both, second.shape[0] / both.shape[0]
-
-
-def labels_of(folder: str, file: str, parts: tuple[str, str]) -> np.ndarray:
-    stored = np.load(data_file(folder, file))
-    return np.concatenate([stored[part] for part in parts])
+    X, y, _ = rows_of("rcv1")
+    return Task(name, "f1", X, signs(y > 0), unchanged, text=True)
 
 
 def gisette_like(name: str) -> Task:
-    X, share = stacked("gisette", "gisette_like_{}_X.npz", ("train", "valid"))
-    y = labels_of("gisette", "gisette_like_labels.npz", ("y_train", "y_valid"))
-    return Task(name, "f1", X, signs(y > 0), partial(dense_over, 999.0), share)
+    X, y, later = rows_of("gisette_like", "gisette_like_valid")
+    return Task(name, "f1", X, signs(y > 0), partial(dense_over, 999.0), float(later.mean()))
 
 
 def imdb(name: str) -> Task:
-    X, share = stacked("imdb", "{}_counts.npz", ("train", "test"))
-    y = labels_of("imdb", "ratings.npz", ("y_train", "y_test"))
-    return Task(name, "f1", X, signs(y > 0), weighted_counts, share, text=True)
+    X, rating, later = rows_of("imdb", "imdb_test")
+    share = float(later.mean())
+    return Task(name, "f1", X, signs(rating > 5), weighted_counts, share, text=True)
 
 
 def newsgroups(name: str, computers: bool) -> Task:
     """20 Newsgroups: comp.* against the rest, or all twenty groups."""
-    folder = "20news_bydate"
-    X, share = stacked(folder, "{}_counts.npz", ("train", "test"))
-    y = labels_of(folder, "labels.npz", ("y_train", "y_test"))
+    X, y, later = rows_of("20news_bydate", "20news_bydate_test")
+    share = float(later.mean())
     if not computers:
         return Task(name, "multiclass", X, classes(y), weighted_counts, share, text=True)
-    groups = data_file(folder, "group_names.txt").read_text(encoding="utf-8").split()
+    groups = data_file("20news_bydate", "group_names.txt").read_text(encoding="utf-8").split()
     chosen = [number for number, group in enumerate(groups) if group.startswith("comp.")]
     return Task(name, "f1", X, signs(np.isin(y, chosen)), weighted_counts, share, text=True)
 
 
 def news20(name: str) -> Task:
-    X = sparse_file("news20", "news20_train_counts.npz")
-    y = np.load(data_file("news20", "news20_train_labels.npz"))["y"]
+    X, y, _ = rows_of(name)
     return Task(name, "multiclass", X, classes(y), weighted_counts, text=True)
 
 
-def multi_label(name: str, folder: str, X_file: str, Y_file: str) -> Task:
+def multi_label(name: str) -> Task:
     """Every label with at least 200 positives."""
-    Y = np.load(data_file(folder, Y_file))["Y"] > 0
-    frequent = Y[:, Y.sum(axis=0) >= MIN_POSITIVES]
-    return Task(
-        name, "multi", sparse_file(folder, X_file), signs(frequent), weighted_counts, text=True
-    )
+    X, y, _ = rows_of(name)
+    positive = y > 0
+    frequent = positive[:, positive.sum(axis=0) >= MIN_POSITIVES]
+    return Task(name, "multi", X, signs(frequent), weighted_counts, text=True)
 
 
 def mnist_4v9(name: str) -> Task:
-    stored = np.load(data_file("mnist", "mnist.npz"))
-    y = np.concatenate([stored["y_train"], stored["y_test"]])
+    X, y, later = rows_of("mnist", "mnist_test")
     keep = (y == 4) | (y == 9)
-    X = np.concatenate([stored["X_train"], stored["X_test"]])[keep]
-    share = np.isin(stored["y_test"], (4, 9)).sum() / keep.sum()
-    return Task(name, "f1", X, signs(y[keep] == 4), partial(dense_over, 255.0), float(share))
+    share = float(later[keep].mean())
+    return Task(name, "f1", X[keep], signs(y[keep] == 4), partial(dense_over, 255.0), share)
 
 
 def microarray(name: str) -> Task:
     """Two classes; the rarer one is positive."""
-    stored = np.load(data_file("microarray", f"{name}.npz"))
-    values, counts = np.unique(stored["y"], return_counts=True)
-    y = signs(stored["y"] == values[np.argmin(counts)])
-    return Task(name, "f1", stored["X"].astype(np.float64), y, standardised, repeated=True)
+    X, y, _ = rows_of(name)
+    values, counts = np.unique(y, return_counts=True)
+    rarer = signs(y == values[np.argmin(counts)])
+    return Task(name, "f1", X.astype(np.float64), rarer, standardised, repeated=True)
 
 
 def riboflavin(name: str) -> Task:
-    stored = np.load(data_file("microarray", "riboflavin.npz"))
-    y = stored["y"].astype(np.float64)[:, None]
-    return Task(name, "r2", stored["X"].astype(np.float64), y, standardised, repeated=True)
+    X, y, _ = rows_of(name)
+    response = y.astype(np.float64)[:, None]
+    return Task(name, "r2", X.astype(np.float64), response, standardised, repeated=True)
 
 
 def blogfeedback(name: str) -> Task:
-    stored = np.load(data_file("regression", "blogfeedback.npz"))
-    y = np.log1p(stored["y"].astype(np.float64))[:, None]
-    return Task(name, "r2", stored["X"].astype(np.float64), y, log_standardised)
+    X, y, _ = rows_of(name)
+    return Task(
+        name, "r2", X.astype(np.float64), np.log1p(y.astype(np.float64))[:, None], log_standardised
+    )
 
 
 TASKS: dict[str, Callable[[str], Task]] = {
@@ -198,18 +191,8 @@ TASKS: dict[str, Callable[[str], Task]] = {
     "20news_comp": partial(newsgroups, computers=True),
     "20news_20": partial(newsgroups, computers=False),
     "news20": news20,
-    "tmc2007_500": partial(
-        multi_label,
-        folder="tmc2007_500",
-        X_file="tmc2007_500_X.npz",
-        Y_file="tmc2007_500_labels.npz",
-    ),
-    "yahoo_education": partial(
-        multi_label,
-        folder="multilabel_text",
-        X_file="yahoo_education_X.npz",
-        Y_file="yahoo_education_Y.npz",
-    ),
+    "tmc2007_500": multi_label,
+    "yahoo_education": multi_label,
     "mnist_4v9": mnist_4v9,
     "riboflavin": riboflavin,
     "alon": microarray,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,17 +19,14 @@ from benchmarks.accuracy.splits import Grid, Part, Training, parts_of
 from benchmarks.accuracy.store import OVER
 from benchmarks.accuracy.tasks import Task, load_task
 from benchmarks.datasets import MissingDataError
-from benchmarks.harness import end_with_parent
+from benchmarks.harness import Child
 from sketchlasso.errors import SketchlassoError
 
 LOAD_LIMIT = 600.0
-TICK = 1.0
 # What --quick keeps.
 QUICK_ROWS, QUICK_LABELS = 1500, 3
 # Failures that are somebody's answer rather than a mistake of ours: no traceback.
 EXPECTED = (MissingDataError, NotAvailableError, SketchlassoError)
-
-Message = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,14 +42,14 @@ class Worker:
     """A child process that is started when needed and killed when late."""
 
     def __init__(self) -> None:
-        self._process: Any = None
-        self._pipe: Connection | None = None
+        self._child: Child | None = None
 
     def compute(
         self, request: Request, limit: float, tick: Callable[[float], None]
     ) -> dict[str, Any]:
         """The cell, or one that says why there is none; `tick` hears the seconds meanwhile."""
-        self._send(request)
+        self._child = self._child or Child(serve)
+        self._child.pipe.send(request)
         kind, content = self._receive(LOAD_LIMIT, tick)
         if kind == "ready":
             kind, content = self._receive(limit, tick)
@@ -72,38 +67,23 @@ class Worker:
         return cell
 
     def close(self) -> None:
-        """End the process in any case."""
-        if self._process is not None and self._pipe is not None:
-            self._process.kill()
-            self._process.join()
-            self._pipe.close()
-        self._process = self._pipe = None
+        """End the process, if there is one."""
+        if self._child is not None:
+            self._child.close()
+        self._child = None
 
     def _forget_unless(self, alive: bool) -> None:
         if not alive:
             self.close()
 
-    def _send(self, request: Request) -> None:
-        if self._process is None:
-            context = multiprocessing.get_context("spawn")
-            self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=serve, args=(theirs,), daemon=True)
-            self._process.start()
-            theirs.close()
-        assert self._pipe is not None
-        self._pipe.send(request)
-
-    def _receive(self, limit: float, tick: Callable[[float], None]) -> Message:
-        assert self._pipe is not None
-        start = perf_counter()
-        while (elapsed := perf_counter() - start) < limit:
-            tick(elapsed)
-            if self._pipe.poll(min(TICK, limit - elapsed)):
-                try:
-                    return self._pipe.recv()
-                except EOFError:
-                    return "died", "the process died, perhaps of memory"
-        return "late", f"{OVER} of {limit:g} s"
+    def _receive(self, limit: float, tick: Callable[[float], None]) -> tuple[str, Any]:
+        assert self._child is not None
+        try:
+            return self._child.receive(limit, tick)
+        except EOFError:
+            return "died", "the process died, perhaps of memory"
+        except TimeoutError:
+            return "late", f"{OVER} of {limit:g} s"
 
 
 def failed(name: CellName, why: str) -> dict[str, Any]:
@@ -113,7 +93,6 @@ def failed(name: CellName, why: str) -> dict[str, Any]:
 
 def serve(pipe: Connection) -> None:
     """Answer requests until the other end closes; data stay loaded between columns."""
-    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends this process
     warm_up()
     loaded: tuple[tuple[Any, ...], Task, list[Part]] | None = None

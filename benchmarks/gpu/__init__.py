@@ -13,7 +13,6 @@ from typing import Any
 from benchmarks.gpu.floors import Floors
 from benchmarks.gpu.work import crossover, every_feature, every_row, folds, whole_vocabulary
 from benchmarks.gpu.work import sketches as sketch_time
-from benchmarks.report import Report
 from sketchlasso.linalg.device import open_device
 
 PARTS = {
@@ -32,12 +31,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpu-share", type=float, default=0.02, help="of the features, on the CPU")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report = options.report
     device = open_device(options.device)
     if device is None:
         report.note("no GPU: nothing to measure. --device torch runs the same code on the CPU")
-        return report
+        return
     floors = Floors.measured(device, options.quick)
     report.note(floors.words())
     report.note(
@@ -47,4 +46,3 @@ def run(options: argparse.Namespace) -> Report:
     context: dict[str, Any] = {"options": options, "floors": floors, "report": report}
     for name in options.parts:
         PARTS[name](**context)
-    return report

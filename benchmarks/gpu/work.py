@@ -6,7 +6,6 @@ import argparse
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,8 @@ from scipy import sparse
 
 from benchmarks.datasets import SEED, MissingDataError, load
 from benchmarks.gpu.floors import Floors
+from benchmarks.harness import interleave
+from benchmarks.harness import timed as run_once
 from benchmarks.report import Report
 from sketchlasso import Settings, cross_validate, leave_one_out, sketch, solve
 from sketchlasso.engine import Batch
@@ -25,13 +26,8 @@ WORDS, DOCUMENTS, NONZEROS = 102_660, 300_000, 70_000_000
 
 def timed(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
     """Median of some runs after one that does not count, and what the last returned."""
-    work()
-    times = []
-    for _ in range(repeats):
-        start = perf_counter()
-        found = work()
-        times.append(perf_counter() - start)
-    return float(np.median(times)), found
+    measured = interleave({"work": work}, repeats)["work"]
+    return measured.median, measured.value
 
 
 def text_like_factor(words: int, rng: np.random.Generator) -> np.ndarray:
@@ -119,9 +115,7 @@ def sketches(options: argparse.Namespace, floors: Floors, report: Report) -> Non
     for words, radius in (("and a bound on its error", None), ("alone", 0.0)):
         make = {"rank": RANK, "radius": radius, "random_state": SEED}
         seconds, found = timed(lambda make=make: sketch(X, device=options.device, **make))
-        start = perf_counter()
-        other = sketch(X, **make)
-        on_cpu = perf_counter() - start
+        on_cpu = run_once(lambda make=make: sketch(X, **make))
         thin = found.cost.products * sum(X.shape) * X.dtype.itemsize
         moved = found.cost.passes * X.nnz * (X.dtype.itemsize + 4.0) + thin
         report.add(
@@ -129,10 +123,10 @@ def sketches(options: argparse.Namespace, floors: Floors, report: Report) -> Non
                 "work": f"sketch {words}: {X.shape[0]:,} x {X.shape[1]:,}, {X.nnz:,} non-zeros",
                 "seconds": seconds,
                 "floor": floors.seconds(moved, 2.0 * found.cost.products * X.nnz),
-                "CPU seconds": on_cpu,
+                "CPU seconds": on_cpu.seconds,
                 "passes": found.cost.passes,
                 "difference": float(
-                    np.abs(found.singular_values / other.singular_values - 1.0).max()
+                    np.abs(found.singular_values / on_cpu.value.singular_values - 1.0).max()
                 ),
             }
         )

@@ -67,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--page", type=Path, help="docs/billion.md: put the tables in")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     report, sizes = options.report, QUICK if options.quick else Sizes()
     rounds = 1 if options.quick else options.rounds
     report.note("seconds: constants from the fastest of some runs, stages from the fastest round")
@@ -90,7 +90,6 @@ def run(options: argparse.Namespace) -> Report:
         "limits": page.limits_table(limits(job, every_feature, FAR_WORKERS[-1], there)),
     }
     _show(tables, options)
-    return report
 
 
 def far_jobs(run: Measured) -> tuple[Job, Job]:

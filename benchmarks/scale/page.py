@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.report import write_whole
+from benchmarks.report import markdown_table, write_whole
 from benchmarks.scale.limits import CLIENT_MEMORY, WORKER_MEMORY, Limit
 from benchmarks.scale.model import STAGES, client_bytes, stages, worker_bytes
 from benchmarks.scale.runs import Measured
@@ -57,7 +57,7 @@ def constants_table(here: Constants, job: Job, there: Constants, far: Job) -> st
         if values[0] == values[1]:
             shown[1] = "the same"
         rows.append([f"`{name}`", what, unit, *shown])
-    return _table(head, rows, left=3)
+    return markdown_table(head, rows, left=3)
 
 
 def check_table(runs: Sequence[Checked], of: Constants) -> str:
@@ -70,7 +70,7 @@ def check_table(runs: Sequence[Checked], of: Constants) -> str:
         whole = tuple(map(sum, zip(*pairs, strict=True)))
         cells = [f"{_number(a)} / {_number(b)}" for a, b in [*pairs, whole]]
         rows.append([f"{job.rows:,}", _workers(cluster), *cells, f"{whole[1] / whole[0]:.2f}"])
-    return _table(head, rows)
+    return markdown_table(head, rows, left=0)
 
 
 def memory_table(runs: Sequence[Checked], of: Constants) -> str:
@@ -101,7 +101,7 @@ def memory_table(runs: Sequence[Checked], of: Constants) -> str:
                 worker,
             ]
         )
-    return _table(head, rows)
+    return markdown_table(head, rows, left=0)
 
 
 def reach_table(job: Job, every_feature: Job, workers: Sequence[int], of: Constants) -> str:
@@ -136,7 +136,7 @@ def reach_table(job: Job, every_feature: Job, workers: Sequence[int], of: Consta
         f"each, {job.bytes / 1e12:.2f} TB in all); memory of a worker "
         f"{worker_bytes(job, of) / 1e9:.1f} GB, of the client {client / 1e9:,.0f} GB."
     )
-    return _table(head, rows, left=1) + "\n\n" + memory
+    return markdown_table(head, rows, left=1) + "\n\n" + memory
 
 
 def limits_table(found: Sequence[Limit]) -> str:
@@ -156,7 +156,7 @@ def limits_table(found: Sequence[Limit]) -> str:
         f"Assumed: {CLIENT_MEMORY / 1e9:.0f} GB of memory for the client, "
         f"{WORKER_MEMORY / 1e9:.0f} GB for every worker."
     )
-    return _table(head, rows, left=6) + "\n\n" + given
+    return markdown_table(head, rows, left=6) + "\n\n" + given
 
 
 def paste(tables: dict[str, str], page: Path) -> None:
@@ -168,12 +168,6 @@ def paste(tables: dict[str, str], page: Path) -> None:
         if count != 1:
             raise ValueError(f"{page} has {count} places for the table {name}, but needs one")
     write_whole(page, text)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 0) -> str:
-    rule = ["---" if place < left else "--:" for place in range(len(head))]
-    lines = ["| " + " | ".join(cells) + " |" for cells in (head, rule, *rows)]
-    return "\n".join(lines)
 
 
 def _workers(cluster: Cluster) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.datasets import SEED
-from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
 from benchmarks.topics.held_out import Judge, halves, npmi
 from sketchlasso.topics import TopicImager
@@ -33,12 +32,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, help="at most so many documents")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     """Ours in every setting, and the neighbours, on every corpus."""
     for name in options.data:
         measure(name, options)
-    report: Report = options.report
-    return report
 
 
 def measure(name: str, options: argparse.Namespace) -> None:

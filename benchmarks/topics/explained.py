@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.report import Report
 from benchmarks.topics.coherence import WORDS, nearest, top, unit
 from benchmarks.topics.corpora import corpus
 from benchmarks.topics.held_out import Judge
@@ -42,12 +41,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, default=5000, help="at most so many documents")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     """One row per corpus, seed and contender."""
     for name in options.data:
         measure(name, options)
-    report: Report = options.report
-    return report
 
 
 def measure(name: str, options: argparse.Namespace) -> None:
@@ -126,12 +123,10 @@ def contenders(
             for positive in (False, True):
                 named = f"image{'' if radius == 'auto' else f', {radius}'}"
                 question = Question.checked(WORDS, None, radius, positive)
-                solved = answer(
-                    Queries.single(asked), question, half.sketch, half.seen, Settings(n_threads=1)
-                )
+                solved = answer(Queries.single(asked), question, half.seen, Settings(n_threads=1))
                 words = [solved.strongest(number, WORDS)[0] for number in range(len(asked))]
                 yield (f"{named}{', positive' if positive else ''}", rank), words, half
-        P = np.asarray(half.sketch.P)
+        P = np.asarray(half.seen.sketch.P)
         yield (COVARIANCE, rank), nearest(P, asked, True), half
         yield (LSA, rank), nearest(unit(P), asked, False), half
     yield ("raw correlation", 0), top(correlation(half, asked), asked), half

@@ -11,7 +11,6 @@ from typing import Any
 
 from reproduction.paper_figures import PAPER
 
-from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
 from sketchlasso.topics import TopicImager
 
@@ -24,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, help="at most so many documents")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     """One row a corpus and query; the paper's queries on its other corpus are asked elsewhere."""
     for name in options.data:
         paper = NIPS if name.startswith("nips") else NYTIMES
@@ -50,5 +49,3 @@ def run(options: argparse.Namespace) -> Report:
                     "paper": theirs["words"] if theirs else None,
                 }
             )
-    report: Report = options.report
-    return report

@@ -22,7 +22,6 @@ import numpy as np
 from scipy import sparse, stats
 
 from benchmarks.datasets import MissingDataError
-from benchmarks.report import Report
 from benchmarks.topics.coherence import unit
 from benchmarks.topics.corpora import corpus
 from sketchlasso.topics import TopicImager
@@ -42,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, default=30_000, help="at most so many documents")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     """One row per corpus, rank, set and contender."""
     judged = read_sets(options.wheel)
     for name in options.data:
@@ -62,8 +61,6 @@ def run(options: argparse.Namespace) -> Report:
                         spearman=float(stats.spearmanr(scores, people).statistic),
                         pairs=len(known),
                     )
-    report: Report = options.report
-    return report
 
 
 def read_sets(wheel: Path | None) -> dict[str, list[tuple[str, str, float]]]:

@@ -12,7 +12,6 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.datasets import SEED
-from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
 from sketchlasso.topics import TopicImager
 
@@ -25,12 +24,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, help="at most so many documents")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     """One row a corpus."""
     for name in options.data:
         measure(name, options)
-    report: Report = options.report
-    return report
 
 
 def measure(name: str, options: argparse.Namespace) -> None:

@@ -1,36 +1,13 @@
 """One file per experiment; the order is that of the report."""
 
+from importlib import import_module
+
 from reproduction.experiment import Experiment
-from reproduction.experiments import (
-    figure_1,
-    figure_2,
-    figure_3,
-    figure_4,
-    figures_5_6,
-    inverse_covariance,
-    iteration_cost,
-    leave_one_out,
-    safe_rule,
-    subspace_clustering,
-    table_1,
-    table_2,
-    tables_3_4,
-)
 
 __all__ = ["EXPERIMENTS"]
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    figure_1.EXPERIMENT,
-    figure_2.EXPERIMENT,
-    table_1.EXPERIMENT,
-    figure_3.EXPERIMENT,
-    figure_4.EXPERIMENT,
-    table_2.EXPERIMENT,
-    leave_one_out.EXPERIMENT,
-    figures_5_6.EXPERIMENT,
-    tables_3_4.EXPERIMENT,
-    iteration_cost.EXPERIMENT,
-    safe_rule.EXPERIMENT,
-    inverse_covariance.EXPERIMENT,
-    subspace_clustering.EXPERIMENT,
-)
+NAMES = """
+figure_1 figure_2 table_1 figure_3 figure_4 table_2 leave_one_out
+figures_5_6 tables_3_4 iteration_cost safe_rule inverse_covariance subspace_clustering
+"""
+EXPERIMENTS = tuple(Experiment.of(import_module(f"{__name__}.{name}")) for name in NAMES.split())

@@ -10,12 +10,12 @@ import numpy as np
 import sketchlasso as sl
 from reproduction.data import SEED, counts_of
 from reproduction.drawing import DASHES, PALETTE, tidy
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number, percent
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Figure 1: singular values of text sets"
 
 TEXT = (
     "news20",
@@ -179,17 +179,3 @@ def _draw(stored: Results, figure: Any) -> None:
             ax.plot([at], [np.interp(at, places, values)], "x", color=colour, markersize=7)
     tidy(ax, "number of the singular value", "singular value / largest", xscale="log", yscale="log")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-
-
-EXPERIMENT = Experiment(
-    "figure_1",
-    "Figure 1: singular values of text sets",
-    PAPER["figure_1"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

@@ -11,13 +11,13 @@ from sklearn.datasets import load_digits
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number
 from sketchlasso.engine import primal_value, sparsify
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Figure 2: sparsity control with and without the robust term"
 
 
 def settings(plan: Plan) -> Results:
@@ -212,17 +212,3 @@ def _draw(stored: Results, figure: Any) -> None:
         row[0].set_ylabel("non-zeros")
     labels = ["robust", "non-robust, as solved", "non-robust, sparsified", "bound k"]
     figure.legend([*lines, bound], labels, loc="outside upper center", ncols=4)
-
-
-EXPERIMENT = Experiment(
-    "figure_2",
-    "Figure 2: sparsity control with and without the robust term",
-    PAPER["figure_2"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

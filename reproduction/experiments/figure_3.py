@@ -14,12 +14,11 @@ import sketchlasso as sl
 from reproduction.contenders import clarabel_answer, clarabel_on_sketch
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.paper_figures import PAPER
+from reproduction.experiment import Finding, Picture, Plan, Report, Results
 from reproduction.words import count, number, seconds
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Figure 3: time ratio on random data"
 
 # The pairs of which a ratio is taken: sketched over full.
 PAIRS = {
@@ -258,17 +257,3 @@ def _draw(stored: Results, figure: Any) -> None:
             ax.plot(sizes, predicted, ":", color="0.5", label="predicted, 1/n")
     tidy(ax, "features n (samples: 5 n)", "time sketched / time full", xscale="log", yscale="log")
     ax.legend()
-
-
-EXPERIMENT = Experiment(
-    "figure_3",
-    "Figure 3: time ratio on random data",
-    PAPER["figure_3"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

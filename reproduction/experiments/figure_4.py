@@ -5,15 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from benchmarks.pipeline import cross_validated
+
 from reproduction.data import load
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.modelling import cross_validated
+from reproduction.experiment import Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, seconds, share
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Figure 4: cross-validation time against k"
 
 MODELS = {
     "paper": ("randomized", "spectral", "the paper's sketch, spectral radius"),
@@ -165,17 +166,3 @@ def _draw(stored: Results, figure: Any) -> None:
     left.set_ylim(bottom=0)
     tidy(right, "rank k of the sketch", "F1 on test rows", whole=True)
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=2)
-
-
-EXPERIMENT = Experiment(
-    "figure_4",
-    "Figure 4: cross-validation time against k",
-    PAPER["figure_4"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from benchmarks.pipeline import cross_validated
+
 from reproduction.data import load
 from reproduction.drawing import DASHES, PALETTE, tidy
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.modelling import cross_validated
-from reproduction.paper_figures import PAPER
+from reproduction.experiment import Finding, Picture, Plan, Report, Results
 from reproduction.words import count, listed, number, seconds, share
 from reproduction.words import quoted as as_quoted
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Figures 5 and 6: F1 and training time against k"
 
 # Method of the sketch, radius, words; the first is the paper's model, the last ours.
 MODELS = {
@@ -211,17 +211,3 @@ def _draw(stored: Results, figure: Any) -> None:
         right.set_ylim(bottom=0)
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
-
-
-EXPERIMENT = Experiment(
-    "figures_5_6",
-    "Figures 5 and 6: F1 and training time against k",
-    PAPER["figures_5_6"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

@@ -14,12 +14,11 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import tidy
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.paper_figures import PAPER
+from reproduction.experiment import Finding, Picture, Plan, Report, Results
 from reproduction.words import count, number, percent, seconds, share
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Introduction: sparse inverse covariance"
 
 REAL = {"wine": load_wine, "breast_cancer": load_breast_cancer}
 
@@ -277,17 +276,3 @@ def _draw(stored: Results, figure: Any) -> None:
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.grid(False)
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
-
-
-EXPERIMENT = Experiment(
-    "inverse_covariance",
-    "Introduction: sparse inverse covariance",
-    PAPER["inverse_covariance"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

@@ -11,13 +11,12 @@ from benchmarks.harness import exponents
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.paper_figures import PAPER
+from reproduction.experiment import Finding, Picture, Plan, Report, Results
 from reproduction.words import number, seconds
 from sketchlasso.engine import Screening, sketch_from_factors
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Section 5: cost of an iteration"
 
 SOLVERS = ("barrier", "newton")
 NAMES = {"n": "features n", "k": "rank k", "m": "samples m"}
@@ -198,17 +197,3 @@ def _draw(stored: Results, figure: Any) -> None:
         tidy(ax, NAMES[axis], "", xscale="log", yscale="log")
         ax.legend(fontsize=7)
     axes[0].set_ylabel("milliseconds a step")
-
-
-EXPERIMENT = Experiment(
-    "iteration_cost",
-    "Section 5: cost of an iteration",
-    PAPER["iteration_cost"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 from benchmarks.harness import timed
+from benchmarks.pipeline import cross_validated, left_out_errors
 
 import sketchlasso as sl
-from reproduction.data import SEED, Split, load
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.modelling import Fitted, cross_validated
+from reproduction.data import load
+from reproduction.experiment import Finding, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, factor, number, percent, seconds, share
 from reproduction.words import quoted as as_quoted
-from sketchlasso.engine import linear_models, weighted_rows
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Leave-one-out: every row of Gisette"
 
 
 def settings(plan: Plan) -> Results:
@@ -59,6 +58,9 @@ def compute(chosen: Results, report: Report) -> Results:
     took, found = timing.seconds, timing.value
     report(f"{len(split.y):,} rows left out: {took:.2f} s")
     right = float(np.mean((found.predictions > 0) == (split.y > 0)))
+    difference, effect = left_out_errors(
+        split, fitted, found, chosen["refits"], chosen["refit_tol"]
+    )
     return {
         "samples": split.X.shape[0],
         "features": split.X.shape[1],
@@ -73,36 +75,11 @@ def compute(chosen: Results, report: Report) -> Results:
         "accuracy": right,
         "worst_gap": float(found.relative_gap.max()),
         "unsolved": int(np.sum(found.status != sl.Status.SOLVED)),
-        **_check(split, fitted, found, chosen),
-    }
-
-
-def _check(split: Split, fitted: Fitted, found: sl.LeaveOneOut, chosen: Results) -> Results:
-    """Some rows again, from scratch: statistics of the other rows, no warm start, a finer gap."""
-    m = len(split.y)
-    rows = np.random.default_rng(SEED).choice(m, min(chosen["refits"], m), replace=False)
-    weights = np.ones((len(rows) + 1, m))  # the last set keeps all rows
-    weights[np.arange(len(rows)), rows] = 0.0
-    assert fitted.sketch is not None
-    problems = sl.build_problems(
-        fitted.sketch,
-        split.y,
-        alphas=[fitted.alpha],
-        radii=[fitted.radius],
-        rows=weighted_rows(weights),
-    )
-    solution = sl.solve(problems.batch, settings=sl.Settings(tol=chosen["refit_tol"]))
-    models = linear_models(problems, solution.coef, fitted.sketch.transform, split.X)
-    predicted = models.predict(split.X[rows])
-    refitted, with_all = np.diagonal(predicted), predicted[:, -1]
-    difference = np.abs(refitted - found.predictions[rows])
-    effect = float(np.median(np.abs(refitted - with_all)))
-    return {
-        "refits": len(rows),
+        "refits": len(difference),
         "largest_difference": float(difference.max()),
         "median_difference": float(np.median(difference)),
-        "median_effect": effect,
-        "difference_over_effect": float(difference.max()) / effect,
+        "median_effect": float(np.median(effect)),
+        "difference_over_effect": float(difference.max() / np.median(effect)),
     }
 
 
@@ -175,22 +152,3 @@ def tables(stored: Results) -> list[Sheet]:
         ("median effect of a row", number(found["median_effect"], 2)),
     )
     return [Sheet("Leave-one-out", ("what", "measured"), rows)]
-
-
-def pictures(stored: Results) -> list[Picture]:
-    """Nothing to draw."""
-    return []
-
-
-EXPERIMENT = Experiment(
-    "leave_one_out",
-    "Leave-one-out: every row of Gisette",
-    PAPER["leave_one_out"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

@@ -10,13 +10,12 @@ import numpy as np
 import sketchlasso as sl
 from reproduction.data import SEED, load
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.paper_figures import PAPER
+from reproduction.experiment import Finding, Picture, Plan, Report, Results
 from reproduction.words import count, listed, number, percent
 from sketchlasso.engine import Batch, Screening
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Section 3: safe feature elimination"
 
 RULES = {
     "paper": "the paper's rule",
@@ -183,17 +182,3 @@ def _draw(stored: Results, figure: Any) -> None:
         ax.set_ylim(-3, 103)
         ax.label_outer()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-
-
-EXPERIMENT = Experiment(
-    "safe_rule",
-    "Section 3: safe feature elimination",
-    PAPER["safe_rule"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

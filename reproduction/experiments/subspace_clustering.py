@@ -14,14 +14,13 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import sketchlasso as sl
 from reproduction.data import SEED
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.paper_figures import PAPER
+from reproduction.experiment import Finding, Plan, Report, Results
 from reproduction.words import count, number, percent, seconds, share
 from sketchlasso.engine import Batch
 from sketchlasso.inference import SparseSubspaceClustering
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Introduction: robust subspace clustering"
 
 NAMES = {
     "ours": "square-root LASSO, robust",
@@ -210,22 +209,3 @@ def tables(stored: Results) -> list[Sheet]:
     columns = ("method", "accuracy", "normalised mutual information", "time")
     radius = number(stored["results"]["radius"])
     return [Sheet(f"Clusterings of digits (radius of the robust model {radius})", columns, rows)]
-
-
-def pictures(stored: Results) -> list[Picture]:
-    """Nothing to draw."""
-    return []
-
-
-EXPERIMENT = Experiment(
-    "subspace_clustering",
-    "Introduction: robust subspace clustering",
-    PAPER["subspace_clustering"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

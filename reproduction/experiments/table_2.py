@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 from benchmarks.harness import timed
+from benchmarks.pipeline import cross_validated
 
 import sketchlasso as sl
 from reproduction.baselines import every_fold, one_full_solve
 from reproduction.contenders import CONTENDERS, FULL_BARRIER, FULL_CONIC, clarabel_on_sketch
 from reproduction.data import SEED, SETS, Split, folds, load
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
-from reproduction.experiments.table_2_sheets import tables
-from reproduction.modelling import cross_validated
-from reproduction.paper_figures import PAPER
+from reproduction.experiment import Finding, Plan, Report, Results
+from reproduction.experiments.table_2_sheets import tables as tables
 from reproduction.words import count, factor, listed, seconds, share
 from reproduction.words import quoted as as_quoted
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Table 2: cross-validation, full data against sketch"
 
 PEERS = tuple(name for name in CONTENDERS if name not in (FULL_CONIC, FULL_BARRIER))
 QUICK = {"Gisette": ("digits", "stand-in of the quick form: scikit-learn's digits")}
@@ -266,22 +265,3 @@ def _against_peers(stored: Results) -> Finding:
         "Cross-validation on the paper's sketch against the fastest LASSO package on each set, "
         "which is a far harder baseline than a generic second-order solver.",
     )
-
-
-def pictures(stored: Results) -> list[Picture]:
-    """Nothing to draw."""
-    return []
-
-
-EXPERIMENT = Experiment(
-    "table_2",
-    "Table 2: cross-validation, full data against sketch",
-    PAPER["table_2"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

@@ -9,13 +9,13 @@ from benchmarks.topics.corpora import corpus as corpus_of
 from benchmarks.topics.held_out import Judge, halves
 
 from reproduction.data import SEED
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, factor, number, percent, seconds
 from sketchlasso.interfaces.commands.report import Sheet
 from sketchlasso.topics import Corpus, TopicImager
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Tables 3 and 4: topic imaging"
 
 # Which corpus, whose queries, how it stands to the paper's, and whether every word is asked.
 FULL = (
@@ -232,22 +232,3 @@ def tables(stored: Results) -> list[Sheet]:
         columns = ("query", "who", "time", "coherence", "words")
         sheets.append(Sheet(f"{one['data']}, the paper's queries", columns, tuple(rows)))
     return sheets
-
-
-def pictures(stored: Results) -> list[Picture]:
-    """Nothing to draw."""
-    return []
-
-
-EXPERIMENT = Experiment(
-    "tables_3_4",
-    "Tables 3 and 4: topic imaging",
-    PAPER["tables_3_4"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)

@@ -229,7 +229,7 @@ def test_a_run_stops_late_cells_resumes_and_reports(tmp_path, monkeypatch, capsy
     # How a late process is ended does not depend on its start; the next one is a fresh one.
     forking = SimpleNamespace(get_context=SpawningContext)
     with monkeypatch.context() as patch:
-        patch.setattr("benchmarks.accuracy.worker.multiprocessing", forking)
+        patch.setattr("benchmarks.harness.multiprocessing", forking)
         assert main([*options, "--quick", "--limit", "1e-9"]) == 0
     assert "full: over the limit" in capsys.readouterr().out
     assert main([*options, "--quick", "--limit", "60"]) == 0

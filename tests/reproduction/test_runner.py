@@ -1,29 +1,21 @@
 """Running experiments: what is finished stays, what fails says so, what is stopped goes on."""
 
 import json
-import subprocess
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from benchmarks.datasets import MissingDataError
-from reproduction.contenders import clarabel_answer, clarabel_on_sketch
-from reproduction.contest import contend
+from benchmarks.harness import run_steps
+from reproduction.contenders import clarabel_answer, clarabel_on_sketch, steps_of
 from reproduction.document import make_document, right_columns
 from reproduction.words import count, factor, listed, number, percent, seconds
-from tests.forked import Forked
+from tests.forked import SpawningContext
 
 import sketchlasso as sl
 from reproduction import Experiment, Finding, Plan, read_outcomes, run_experiments, write_report
 from sketchlasso.errors import MissingExtraError
 from sketchlasso.interfaces.commands.report import Sheet
-
-# What reproduction/contest.py uses of `subprocess`, with processes that are forked.
-FORKING = SimpleNamespace(
-    PIPE=subprocess.PIPE,
-    DEVNULL=subprocess.DEVNULL,
-    Popen=lambda command, *, stdout, **_: Forked(command[1:], stdout=stdout),
-)
 
 
 class Toys:
@@ -166,16 +158,16 @@ def test_the_report_shows_what_is_there_only(toys, tmp_path):
 
 def test_a_contender_that_is_too_slow_is_ended_and_keeps_its_steps(monkeypatch):
     task = {"data": "digits", "rows": None, "folds": 5, "penalty": 0.01, "first_rows": 100}
-    found = contend("full_conic", task, 60.0)
-    assert found.finished and found.rows == 1077
-    assert [step["rows"] for step in found.steps] == [100, 200, 400, 800, 1077]
-    assert all(step["gap"] < 1e-6 for step in found.steps)
+    found = run_steps(steps_of, ("full_conic", task), 60.0)
+    assert found.failure == "" and found.ready == {"rows": 1077}
+    assert [step["rows"] for step in found.done] == [100, 200, 400, 800, 1077]
+    assert all(step["gap"] < 1e-6 for step in found.done)
     # The first process was a fresh one; how it is ended does not depend on that.
-    monkeypatch.setattr("reproduction.contest.subprocess", FORKING)
-    hasty = contend("full_conic", task, 1e-4)
-    assert not hasty.finished
+    forking = SimpleNamespace(get_context=SpawningContext)
+    monkeypatch.setattr("benchmarks.harness.multiprocessing", forking)
+    hasty = run_steps(steps_of, ("full_conic", task), 1e-4)
     assert hasty.failure == "over 0.0001 s"
-    assert len(hasty.steps) < 5
+    assert len(hasty.done) < 5
 
 
 @pytest.mark.parametrize(("radius", "intercept"), [(0.0, False), (0.7, False), (0.0, True)])
@@ -193,8 +185,7 @@ def test_the_generic_solver_solves_the_same_problem(radius, intercept):
 
 
 def test_a_contender_that_fails_says_how():
-    wrong = contend("scikit-learn LassoCV", {"data": "digits", "rows": None}, None)
-    assert not wrong.finished
+    wrong = run_steps(steps_of, ("scikit-learn LassoCV", {"data": "digits", "rows": None}), None)
     assert wrong.failure == "KeyError: 'ratio'"
 
 

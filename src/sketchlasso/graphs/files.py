@@ -9,6 +9,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
@@ -206,17 +207,14 @@ def _read_csv(source: Source) -> Parts:
     return dict.fromkeys(end for *ends, _ in links for end in ends), links, {}
 
 
-def _read_xml(reader: str) -> Callable[[Source], Parts]:
-    def read(source: Source) -> Parts:
-        networkx = import_networkx("reading GraphML and GEXF")
-        try:
-            with source.open() as file:
-                found = getattr(networkx, reader)(file)
-        except networkx.NetworkXException as problem:
-            raise ValueError(str(problem)) from problem
-        return found.nodes, found.edges(data=True), found.graph
-
-    return read
+def _read_xml(reader: str, source: Source) -> Parts:
+    networkx = import_networkx("reading GraphML and GEXF")
+    try:
+        with source.open() as file:
+            found = getattr(networkx, reader)(file)
+    except networkx.NetworkXException as problem:
+        raise ValueError(str(problem)) from problem
+    return found.nodes, found.edges(data=True), found.graph
 
 
 def _graph(nodes: Iterable[Any], links: Iterable[tuple[Any, Any, Any]], about: Any) -> Graph:
@@ -280,8 +278,8 @@ WRITERS: dict[str, Callable[[BinaryIO, Graph, Attributes | None], None]] = {
     ".csv": _write_csv,
 }
 READERS: dict[str, Callable[[Source], Parts]] = {
-    ".graphml": _read_xml("read_graphml"),
-    ".gexf": _read_xml("read_gexf"),
+    ".graphml": partial(_read_xml, "read_graphml"),
+    ".gexf": partial(_read_xml, "read_gexf"),
     ".json": _read_json,
     ".csv": _read_csv,
 }

@@ -25,7 +25,7 @@ from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.solvers import Settings, Status, solve_or_raise
 from sketchlasso.solvers.solution import status_of
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 # Entries of the correlations of the regressions solved together, and the most targets.
 ENTRIES_PER_PART = 2**24
@@ -59,6 +59,11 @@ class ColumnRows:
     def n_features(self) -> int:
         """Number n of columns of X."""
         return self.P.shape[0]
+
+    @property
+    def lengths(self) -> FloatArray:
+        """Lengths (n,) of the centred columns in the units of X; 0 for constant ones."""
+        return np.asarray(np.linalg.norm(self.P, axis=1) * self.scales * self.unit)
 
     @property
     def penalty_unit(self) -> float:
@@ -127,7 +132,7 @@ def with_responses(columns: ColumnRows, X: Any, Y: FloatArray) -> ColumnRows:
 class ColumnSolutions:
     """Solved regressions, on the scale of X; see :class:`Nodewise` for the shapes."""
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     intercept: FloatArray
     residual_norm: FloatArray
     relative_gap: FloatArray
@@ -135,24 +140,27 @@ class ColumnSolutions:
 
 
 class ColumnProblems:
-    """The regressions of targets (t,) on predictors (p,), of which constant ones are dropped.
+    """The regressions of targets (t,) on predictors (p,), all by default.
 
-    `grid` (t, a) has the penalties of each target, in the units of X or of columns with standard
-    deviation one.
+    Constant predictors are dropped. `grid` (t, a) has the penalties of each target, in the units
+    of X or of columns with standard deviation one.
     """
 
     def __init__(
         self,
         columns: ColumnRows,
-        targets: IntArray,
-        predictors: IntArray,
         alpha: float | str | ArrayLike,
+        targets: IntArray | None = None,
+        predictors: IntArray | None = None,
     ) -> None:
-        self.columns, self.targets = columns, targets
-        self.predictors = predictors[~columns.constant[predictors]]
-        self.grid = penalty_table(columns, alpha, targets, self.predictors)
-        everyone = len(self.predictors) == columns.n_features
-        self._P = columns.P if everyone else columns.P[self.predictors]
+        everyone = np.arange(columns.n_features)
+        allowed = everyone if predictors is None else predictors
+        self.columns = columns
+        self.targets = everyone if targets is None else targets
+        self.predictors = allowed[~columns.constant[allowed]]
+        self.grid = penalty_table(columns, alpha, self.targets, self.predictors)
+        whole = len(self.predictors) == columns.n_features
+        self._P = columns.P if whole else columns.P[self.predictors]
         # Position of each column among the predictors, -1 for the others.
         self._place = np.full(columns.n_features, -1, dtype=np.intp)
         self._place[self.predictors] = np.arange(len(self.predictors))
@@ -181,7 +189,7 @@ class ColumnProblems:
 
     def _solved(
         self, own: IntArray, alphas: FloatArray, settings: Settings
-    ) -> tuple[sparse.csr_array[Any, tuple[int, int]], FloatArray, IntArray]:
+    ) -> tuple[SparseRows, FloatArray, IntArray]:
         """Coefficients, gaps and statuses of targets that vary, on the scale of P."""
         engine = active_engine()
         elsewhere = settings.device != CPU or (engine is not None and engine.remote)
@@ -202,7 +210,7 @@ class ColumnProblems:
 
     def _by_batch(
         self, own: IntArray, alphas: FloatArray, settings: Settings
-    ) -> tuple[sparse.csr_array[Any, tuple[int, int]], FloatArray, IntArray]:
+    ) -> tuple[SparseRows, FloatArray, IntArray]:
         chain = np.repeat(np.arange(len(own)), alphas.shape[1])
         found = solve_or_raise(self.batch(own, alphas), settings=settings, chain=chain)
         return found.coef, found.relative_gap, found.status
@@ -227,7 +235,7 @@ class ColumnProblems:
     def _on_original_scale(
         self,
         own: IntArray,
-        w: sparse.csr_array[Any, tuple[int, int]],
+        w: SparseRows,
         gap: FloatArray,
         status: IntArray,
     ) -> ColumnSolutions:

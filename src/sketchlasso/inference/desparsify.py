@@ -166,7 +166,9 @@ def _columns(X: MatrixLike, given: Sequence[str] | None) -> tuple[CentredColumns
     m = entries.shape[0]
     check_enough_rows(m)
     names = column_names(getattr(X, "columns", None) if given is None else given, entries.shape[1])
-    columns = CentredColumns.of(entries, column_scales(entries, np.ones(m)))
+    means = BlockMatrix.of(entries).sum(axis=0) / m
+    lengths = np.sqrt(m) * column_scales(entries, np.ones(m))
+    columns = CentredColumns(entries, means, lengths)
     check_own_columns(columns.entries, columns.lengths, names)
     return columns, names
 
@@ -191,12 +193,16 @@ def _initial(
     n_threads: int,
 ) -> FloatArray:
     """Coefficients (t, n) in the units of X and Y."""
-    t, n = Y.shape[1], columns.entries.shape[1]
-    if initial is None and isinstance(columns.entries, BlockMatrix):
-        return _initial_of_blocks(columns.entries, Y, alpha, tol, n_threads)
+    X, t, n = columns.entries, Y.shape[1], columns.entries.shape[1]
+    if initial is None and isinstance(X, BlockMatrix):
+        rows = with_responses(column_rows(X, True), X, Y)
+        problems = ColumnProblems(rows, alpha, np.arange(n, n + t), np.arange(n))
+        found = solve_columns(problems, Settings(tol=tol, n_threads=n_threads))
+        found.warn_if_unsolved()
+        return np.asarray(found.coef[:, :n].toarray())
     if initial is None:
         model: Any = SqrtLasso(alpha, standardize=True, sketch=None, tol=tol, n_jobs=n_threads)
-        return np.asarray(model.fit(columns.entries, Y).coef_, dtype=np.float64).reshape(t, n)
+        return np.asarray(model.fit(X, Y).coef_, dtype=np.float64).reshape(t, n)
     b = np.atleast_2d(np.asarray(initial, dtype=np.float64))
     if b.shape != (t, n) or not np.isfinite(b).all():
         wanted = f"({n},)" if t == 1 else f"({t}, {n})"
@@ -205,19 +211,6 @@ def _initial(
             "the units of X are needed; pass those."
         )
     return b
-
-
-def _initial_of_blocks(
-    X: BlockMatrix, Y: FloatArray, alpha: Any, tol: float, n_threads: int
-) -> FloatArray:
-    """Coefficients (t, n) by regressions of the responses on the columns of X in blocks."""
-    n, t = X.shape[1], Y.shape[1]
-    rows = with_responses(column_rows(X, True), X, Y)
-    problems = ColumnProblems(rows, np.arange(n, n + t), np.arange(n), alpha)
-    settings = Settings(tol=tol, n_threads=n_threads)
-    found = solve_columns(problems, settings)
-    found.warn_if_unsolved()
-    return np.asarray(found.coef[:, :n].toarray())
 
 
 def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:

@@ -105,7 +105,7 @@ def error_control(
     --------
     >>> from sketchlasso.inference import error_control
     >>> error_control(1000, cutoff=0.75, pfer=1.0)
-    ErrorControl(cutoff=0.75, q=31, pfer=0.9805...)
+    ErrorControl(cutoff=0.75, q=31, pfer=0.9806...)
     >>> error_control(1000, q=30, pfer=1.0, assumption="none").cutoff
     0.95
     """

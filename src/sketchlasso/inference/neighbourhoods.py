@@ -81,11 +81,11 @@ class Neighbourhoods:
         """Share of half-samples in which a target chose a predictor (t, n); None without any."""
         if self.half_samples is None:
             return None
-        t, count = len(self.targets), self.n_half_samples
-        total: Any = abs(self.half_samples[:t])
-        for number in range(1, count):
-            total = total + abs(self.half_samples[number * t : (number + 1) * t])
-        return sparse.csr_array(total / count)
+        t, signs = len(self.targets), sparse.coo_array(self.half_samples)
+        chosen = np.abs(signs.data).astype(np.float64)
+        # The same place in several half-samples is added up.
+        total = sparse.csr_array((chosen, (signs.row % t, signs.col)), (t, len(self.names)))
+        return sparse.csr_array(total / self.n_half_samples)
 
     def edges(self) -> dict[str, Any]:
         """Return directed edges as columns of a table, the strongest first.
@@ -281,14 +281,14 @@ def neighbourhoods(
     }
     decisive = (plain, {"P": columns.P, "targets": chosen, "predictors": explaining})
     total, halves = len(chosen) * (1 + n_half_samples), []
-    with part_solver(checkpoint, decisive, total, progress) as solver:
-        problems = ColumnProblems(columns, chosen, explaining, alpha)
-        found = solver.solve(problems, settings)
+    with part_solver(checkpoint, decisive, total, progress) as solve:
+        problems = ColumnProblems(columns, alpha, chosen, explaining)
+        found = solve(problems, settings)
         samples = complementary_pairs(m, n_half_samples // 2, seed) if n_half_samples else ()
         for half in samples:
             part = column_rows(entries[half.train(m)], True)
-            own = ColumnProblems(part, chosen, explaining, alpha)
-            halves.append(_signs(solver.solve(own, settings).coef))
+            own = ColumnProblems(part, alpha, chosen, explaining)
+            halves.append(_signs(solve(own, settings).coef))
     found.warn_if_unsolved()
     result = Neighbourhoods(
         titles,

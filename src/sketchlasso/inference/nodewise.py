@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.storage.container import Content
 from sketchlasso.storage.parts import Parts
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 CONTENT = Content("network", Name("neighbourhoods"), Name("neighbourhoods"))
 # Vectors of the solutions, and their types.
@@ -63,7 +64,7 @@ class Nodewise:
     """
 
     targets: IntArray
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     intercept: FloatArray
     alpha: FloatArray
     residual_norm: FloatArray
@@ -208,58 +209,10 @@ def nodewise(
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
     chosen = checked_columns("targets", targets, columns.n_features)
     explaining = checked_columns("predictors", predictors, columns.n_features)
-    problems = ColumnProblems(columns, chosen, explaining, alpha)
+    problems = ColumnProblems(columns, alpha, chosen, explaining)
     found = solve_columns(problems, settings, progress)
     found.warn_if_unsolved()
     return found
-
-
-class PartSolver:
-    """Solves sets of regressions with `total` targets in all, and reuses finished parts."""
-
-    def __init__(
-        self, parts: Parts, total: int, progress: Callable[[int, int], None] | None
-    ) -> None:
-        self._parts, self._total, self._progress = parts, total, progress
-        self._done, self._number = 0, 0
-
-    def solve(self, problems: ColumnProblems, settings: Settings) -> Nodewise:
-        """Solve a set of regressions, some targets at a time, unless a finished part has them."""
-        found, count = [], problems.grid.shape[1]
-        for part in slices(len(problems.targets), problems.targets_per_part):
-            make = partial(problems.solve, part, settings)
-            shape = ((part.stop - part.start) * count, problems.columns.n_features)
-            found.append(self._parts.resumed(self._number, make, shape, VECTORS, ColumnSolutions))
-            self._number += 1
-            self._done += part.stop - part.start
-            if self._progress is not None:
-                self._progress(self._done, self._total)
-        coef = sparse.csr_array(sparse.vstack([part.coef for part in found], format="csr"))
-        intercept, length, gap, status = (
-            np.concatenate([getattr(part, name) for part in found]) for name in VECTORS
-        )
-        return Nodewise(
-            np.repeat(problems.targets, count),
-            coef,
-            intercept,
-            problems.grid.ravel(),
-            length,
-            gap,
-            status,
-            problems.columns.n_samples,
-            count,
-            problems.columns.standardized,
-        )
-
-
-def solve_columns(
-    problems: ColumnProblems,
-    settings: Settings,
-    progress: Callable[[int, int], None] | None = None,
-) -> Nodewise:
-    """Solve all regressions without keeping finished parts."""
-    solver = PartSolver(Parts(None, CONTENT), len(problems.targets), progress)
-    return solver.solve(problems, settings)
 
 
 @contextmanager
@@ -268,16 +221,52 @@ def part_solver(
     decisive: tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]],
     total: int,
     progress: Callable[[int, int], None] | None,
-) -> Iterator[PartSolver]:
-    """Yield a solver that keeps finished parts beside a path, if one is given, until the end.
+) -> Iterator[Callable[[ColumnProblems, Settings], Nodewise]]:
+    """Yield a function that solves sets of regressions, with `total` targets in all.
 
+    Finished parts are kept beside a path, if one is given, until the end, and used again.
     `decisive` are the settings, which JSON can hold, and the arrays that decide the answer.
     """
     plain, arrays = decisive
     # Hashing large arrays takes time, so only where their digests are stored.
     digests = {} if path is None else {name: _digest(values) for name, values in arrays.items()}
+    done, numbers = 0, count()
+
+    def solve(problems: ColumnProblems, settings: Settings) -> Nodewise:
+        nonlocal done
+        found, penalties = [], problems.grid.shape[1]
+        for part in slices(len(problems.targets), problems.targets_per_part):
+            make = partial(problems.solve, part, settings)
+            shape = ((part.stop - part.start) * penalties, problems.columns.n_features)
+            found.append(parts.resumed(next(numbers), make, shape, VECTORS, ColumnSolutions))
+            done += part.stop - part.start
+            if progress is not None:
+                progress(done, total)
+        vectors = {
+            name: np.concatenate([getattr(part, name) for part in found]) for name in VECTORS
+        }
+        return Nodewise(
+            targets=np.repeat(problems.targets, penalties),
+            coef=sparse.csr_array(sparse.vstack([part.coef for part in found], format="csr")),
+            alpha=problems.grid.ravel(),
+            n_samples=problems.columns.n_samples,
+            n_penalties=penalties,
+            standardized=problems.columns.standardized,
+            **vectors,
+        )
+
     with Parts.beside(path, {**plain, **digests}, CONTENT, "data set") as parts:
-        yield PartSolver(parts, total, progress)
+        yield solve
+
+
+def solve_columns(
+    problems: ColumnProblems,
+    settings: Settings,
+    progress: Callable[[int, int], None] | None = None,
+) -> Nodewise:
+    """Solve all regressions without keeping finished parts."""
+    with part_solver(None, ({}, {}), len(problems.targets), progress) as solve:
+        return solve(problems, settings)
 
 
 def _digest(values: NDArray[Any]) -> str:

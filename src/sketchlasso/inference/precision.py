@@ -166,12 +166,10 @@ class SparsePrecision(EmpiricalCovariance):
                 grid = _checked_grid(self.alphas)
             index, self.criterion_ = self._choose(PenaltyPath(X, grid, self.rule, settings))
             self.alphas_, alpha = grid, float(grid[index])
-        everyone = np.arange(columns.n_features)
-        problems = ColumnProblems(columns, everyone, everyone, alpha)
+        problems = ColumnProblems(columns, alpha)
         found = solve_columns(problems, settings, count_callback(self.verbose))
         found.warn_if_unsolved()
-        lengths = np.linalg.norm(columns.P, axis=1) * columns.scales * columns.unit
-        joined = assemble(found, lengths, self.rule)
+        joined = assemble(found, columns.lengths, self.rule)
         self.location_ = columns.means
         self.precision_, self.covariance_, self.shrinkage_ = joined.matrices()
         self._edges, self._partial = joined.edges, joined.partial * (1.0 - self.shrinkage_)

@@ -128,10 +128,8 @@ class PenaltyPath:
         The penalty over the root of that number stays the same, as in huge and scikit-learn.
         """
         columns = column_rows(X, True)
-        everyone = np.arange(columns.n_features)
         own = alphas * np.sqrt(len(X) / len(self.X))
-        problems = ColumnProblems(columns, everyone, everyone, own)
-        return columns, solve_columns(problems, self.settings)
+        return columns, solve_columns(ColumnProblems(columns, own), self.settings)
 
 
 def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
@@ -167,16 +165,15 @@ def select_by_stars(
     criterion = np.full(len(path.alphas), np.nan)
     highest = 0.0
     for part in slices(len(path.alphas), PENALTIES_AT_A_TIME):
-        counts: list[dict[int, int]] = [{} for _ in range(part.stop - part.start)]
+        seen: list[list[IntArray]] = [[] for _ in range(part.stop - part.start)]
         for number, chosen in enumerate(rows):
             _, found = path.solve(path.X[chosen], path.alphas[part])
-            for i, seen in enumerate(counts):
-                for key in _edge_keys(found.penalty(i), n, path.rule):
-                    seen[key] = seen.get(key, 0) + 1
+            for i, keys in enumerate(seen):
+                keys.append(_edge_keys(found.penalty(i), n, path.rule))
             if on_progress is not None:
                 on_progress(part.start * n_subsamples + number + 1, len(path.alphas) * n_subsamples)
-        for i, seen in enumerate(counts, part.start):
-            shares = np.fromiter(seen.values(), dtype=float, count=len(seen)) / n_subsamples
+        for i, keys in enumerate(seen, part.start):
+            shares = np.unique(np.concatenate(keys), return_counts=True)[1] / n_subsamples
             instability = float(np.sum(2 * shares * (1 - shares))) / max(1, n * (n - 1) / 2)
             highest = criterion[i] = max(highest, instability)
         if highest > threshold:
@@ -185,13 +182,12 @@ def select_by_stars(
     return int(below[-1]) if len(below) else 0, criterion
 
 
-def _edge_keys(found: Nodewise, n: int, rule: Rule) -> list[int]:
+def _edge_keys(found: Nodewise, n: int, rule: Rule) -> IntArray:
     """Every edge as one number."""
     row = np.repeat(found.targets, np.diff(found.coef.indptr))
     # Signs decide the "and", sizes do not.
     edges, _ = join_directions(row, found.coef.indices, np.sign(found.coef.data), n, rule)
-    keys: list[int] = (edges[:, 0].astype(np.int64) * n + edges[:, 1]).tolist()
-    return keys
+    return edges[:, 0] * n + edges[:, 1]
 
 
 def _descend(path: PenaltyPath, value: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -261,7 +257,7 @@ def select_by_cv(
             columns, found = path.solve(path.X[train], alphas)
             rest = path.X[test] - path.X[train].mean(axis=0)
             held_out = empirical_covariance(rest, assume_centered=True)
-            lengths = np.linalg.norm(columns.P, axis=1) * columns.scales * columns.unit
+            lengths = columns.lengths
             for i in range(len(alphas)):
                 own = found.penalty(i)
                 if (lengths == 0).any() or interpolates(own, lengths).any():

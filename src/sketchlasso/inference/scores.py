@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data import BlockMatrix, MatrixLike
+from sketchlasso.data import MatrixLike
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
 from sketchlasso.inference.checks import dense_matrix
@@ -37,20 +37,9 @@ class CentredColumns:
     means: FloatArray
     lengths: FloatArray
 
-    @classmethod
-    def of(cls, entries: Any, scales: FloatArray) -> CentredColumns:
-        """Columns with standard deviations `scales` (n,), divisor m."""
-        m = entries.shape[0]
-        means = BlockMatrix.of(entries).sum(axis=0) / m
-        return cls(entries, means, np.sqrt(m) * scales)
-
     def centred(self, which: IntArray) -> FloatArray:
         """Some columns (m, c), dense and centred."""
         return dense_matrix(self.entries[:, which]) - self.means[which]
-
-    def products(self, Z: FloatArray) -> FloatArray:
-        """Z'X (c, n) of centred Z (m, c)."""
-        return np.asarray((self.entries.T @ Z).T)
 
     def own_products(self, which: IntArray, Z: FloatArray) -> FloatArray:
         """z_j'x_j (c,) of some columns with a score (m, c) each."""
@@ -79,19 +68,19 @@ def made_scores(
         if alpha != "auto":
             raise unaccepted("score_alpha", alpha, "'auto' or a number > 0")
         alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
-    rows, everyone = column_rows(X, True), np.arange(n)
-    problems = ColumnProblems(rows, features, everyone, alpha)
+    rows = column_rows(X, True)
+    problems = ColumnProblems(rows, alpha, features)
     plain = {"tol": settings.tol, "device": settings.device}
     decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
-    with part_solver(checkpoint, decisive, len(features), progress) as solver:
-        Z = _centred_residuals(solver.solve(problems, settings), X)
+    with part_solver(checkpoint, decisive, len(features), progress) as solve:
+        Z = _centred_residuals(solve(problems, settings), X)
     # A penalty above sqrt(m) changes no column.
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
         if len(over) == 0 or alpha > np.sqrt(X.shape[0]):
             break
         alpha = 2 * alpha
-        problems = ColumnProblems(rows, features[over], everyone, alpha)
+        problems = ColumnProblems(rows, alpha, features[over])
         Z[:, over] = _centred_residuals(solve_columns(problems, settings), X)
     return Z
 
@@ -151,7 +140,7 @@ def bias_bounds(columns: CentredColumns, features: IntArray, Z: FloatArray) -> F
     found = np.empty(len(features))
     for part in slices(len(features), COLUMNS_AT_A_TIME):
         z, own = Z[:, part], features[part]
-        inner = np.abs(columns.products(z)) / scales
+        inner = np.abs(np.asarray(columns.entries.T @ z).T) / scales
         inner[np.arange(len(own)), own] = 0.0
         largest = inner.max(axis=1) if n > 1 else np.zeros(len(own))
         found[part] = largest / np.linalg.norm(z, axis=0)

@@ -108,12 +108,11 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=3)
         self._check_parameters(len(X))
         points = _points(X)
-        everyone = np.arange(len(X))
         # The smallest penalties without weights; 0 for a point orthogonal to all others.
         largest = largest_products(points.P)
         alpha = self.penalty * np.where(largest > 0, largest, 1.0)[:, None]
         found = solve_columns(
-            ColumnProblems(points, everyone, everyone, alpha),
+            ColumnProblems(points, alpha),
             Settings(tol=self.tol, n_threads=thread_count(self.n_jobs)),
             count_callback(self.verbose),
         )

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.errors import unaccepted
 from sketchlasso.instances.build import excluded_rows, left_out_batch
@@ -27,10 +26,9 @@ from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.results.realised import search_radii
-from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, solve_for_size, solve_or_raise, strongest_features
 from sketchlasso.topics.columns import WordColumns
-from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, is_whole
+from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, SparseRows, is_whole
 
 AUTOMATIC = "auto"
 # Share of the radius at which more words than requested would enter at once.
@@ -166,7 +164,7 @@ class Answers:
     The coefficients are those of columns of length one.
     """
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     alpha: FloatArray
     radius: FloatArray
     gap: FloatArray
@@ -184,11 +182,7 @@ class Answers:
 
 
 def answer(
-    queries: Queries,
-    question: Question,
-    sketch: Sketch,
-    columns: WordColumns,
-    settings: Settings,
+    queries: Queries, question: Question, columns: WordColumns, settings: Settings
 ) -> Answers:
     """Solve every query at the radius and penalty that the question asks for."""
     rule = question.radius
@@ -196,6 +190,7 @@ def answer(
         batch = queries.batch(columns.P, columns, question.positive)
         batch, radius = supported(queries, batch, columns, question.n_words, settings)
         return _solve(batch, question, radius, settings)
+    sketch = columns.sketch
     batch = queries.batch(np.asarray(sketch.P), columns, question.positive)
     if rule.kind == "realised":
         answers = _realised(batch, question, rule.factor, columns, settings)

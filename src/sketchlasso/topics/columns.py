@@ -26,6 +26,7 @@ class WordColumns:
     the sketch's own P with rows divided by the lengths.
     """
 
+    sketch: Sketch
     weights: sparse.csc_array[Any]
     means: FloatArray
     scales: FloatArray
@@ -45,7 +46,7 @@ class WordColumns:
         lengths = np.sqrt(np.where(varies, spread, 0.0)) / scales
         units = np.where(varies, lengths, 1.0)
         P = np.where(varies, 1.0 / units, 0.0)[:, None] * np.asarray(sketch.P)
-        return cls(columns, means.astype(np.float64), scales * units, lengths, P)
+        return cls(sketch, columns, means.astype(np.float64), scales * units, lengths, P)
 
     @property
     def n_documents(self) -> int:

@@ -15,9 +15,8 @@ from sklearn.preprocessing import normalize
 
 from sketchlasso.data.storage import find_entry
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
-from sketchlasso.types import BoolArray, IntArray, is_number, is_whole
+from sketchlasso.types import IntArray, SparseRows, is_number, is_whole
 
-CountMatrix: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 StopWords: TypeAlias = "Literal['english'] | Iterable[str] | None"
 Weighting: TypeAlias = Literal["tfidf", "log", "counts", "length"]
 
@@ -50,7 +49,7 @@ class Corpus:
         The parts do not fit together, or are empty.
     """
 
-    counts: CountMatrix
+    counts: SparseRows
     words: tuple[str, ...]
     titles: tuple[str, ...]
     texts: tuple[str, ...] | None = None
@@ -143,28 +142,23 @@ class Corpus:
         frequency = self.document_frequency
         kept = (frequency >= least) & (frequency <= max_share * documents)
         kept &= ~np.fromiter((word in stopped for word in self.words), bool, len(self.words))
-        return self._restricted(
-            kept,
-            {
-                "min_documents": int(least),
-                "max_share": float(max_share),
-                "stop_words": stop_words if isinstance(stop_words, str) else sorted(stopped),
-            },
-        )
-
-    def _restricted(self, kept: BoolArray, options: Mapping[str, Any]) -> Corpus:
         places = np.flatnonzero(kept)
         if not len(places):
             raise InvalidInputError(
                 f"{self._title} has no word left of its {self.shape[1]} after pruning with ",
-                Argument("min_documents", options["min_documents"]),
+                Argument("min_documents", int(least)),
                 " and ",
-                Argument("max_share", options["max_share"]),
+                Argument("max_share", float(max_share)),
                 "; lower the first, raise the second or give other stop words.",
             )
         counts = self.counts[:, places]
-        empty = int(np.count_nonzero(np.diff(counts.indptr) == 0))
-        settings = {**self.settings, **options, "empty_documents": empty}
+        settings = {
+            **self.settings,
+            "min_documents": int(least),
+            "max_share": float(max_share),
+            "stop_words": stop_words if isinstance(stop_words, str) else sorted(stopped),
+            "empty_documents": int(np.count_nonzero(np.diff(counts.indptr) == 0)),
+        }
         words = tuple(self.words[i] for i in places)
         return replace(self, counts=counts, words=words, settings=settings)
 
@@ -230,7 +224,7 @@ def _check_options(least: object, share: object) -> None:
         )
 
 
-def _counts(given: object) -> CountMatrix:
+def _counts(given: object) -> SparseRows:
     values: Any = given if sparse.issparse(given) else np.asarray(given)
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise InvalidInputError(
@@ -238,7 +232,7 @@ def _counts(given: object) -> CountMatrix:
             "numbers of shape (n_documents, n_words) is needed; convert them first."
         )
     # Cast before duplicates are added up: small integers would overflow.
-    counts: CountMatrix = sparse.csr_array(values.astype(np.float64))
+    counts: SparseRows = sparse.csr_array(values.astype(np.float64))
     counts.sum_duplicates()
     counts.eliminate_zeros()
     found = find_entry(counts, lambda values: ~(np.isfinite(values) & (values >= 0)))
@@ -252,7 +246,7 @@ def _counts(given: object) -> CountMatrix:
     return counts
 
 
-def weigh(counts: CountMatrix, weighting: Weighting) -> CountMatrix:
+def weigh(counts: SparseRows, weighting: Weighting) -> SparseRows:
     """Weights (documents, words) of counts; zeros stay zero.
 
     ``"tfidf"``

@@ -13,7 +13,8 @@ from scipy import sparse
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files import Table
 from sketchlasso.files.source import read_lines
-from sketchlasso.topics.corpus import Corpus, CountMatrix, numbered
+from sketchlasso.topics.corpus import Corpus, numbered
+from sketchlasso.types import SparseRows
 
 # Two letters or more, of any alphabet. Parts of contractions are not words: the don of "don't",
 # and the ll, re and ve of "we'll", "we're" and "we've".
@@ -133,7 +134,7 @@ def _ordered(columns: Mapping[str, int], width: int) -> tuple[str, ...]:
 
 def count_words(
     documents: Sequence[str], vectorizer: Any = None
-) -> tuple[CountMatrix, tuple[str, ...], dict[str, Any]]:
+) -> tuple[SparseRows, tuple[str, ...], dict[str, Any]]:
     """Return the counts (n_documents, n_words), the words, and a record of the vectoriser.
 
     A fitted vectoriser is used as it is; otherwise a copy is fitted. Its weighting is not

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from sketchlasso.errors import Name, StoredFileError
 from sketchlasso.storage import Content, cache_folder, read_container, unpacking, write_container
-from sketchlasso.topics.corpus import Corpus, CountMatrix, stop_list
+from sketchlasso.topics.corpus import Corpus, stop_list
 from sketchlasso.topics.counts import LONGER_TOKEN, count_words
 from sketchlasso.topics.docstrings import (
     compiled_docstrings,
@@ -31,6 +31,7 @@ from sketchlasso.topics.docstrings import (
     without_repeated,
 )
 from sketchlasso.topics.store import pack_corpus, unpack_corpus
+from sketchlasso.types import SparseRows
 
 # Raise this number when the same installation gives another corpus, so that caches are renewed.
 RECIPE = 2
@@ -172,7 +173,7 @@ def _docstrings(versions: dict[str, str]) -> list[tuple[str, str]]:
             gc.enable()
 
 
-def _singular(counts: CountMatrix, words: Sequence[str]) -> tuple[CountMatrix, tuple[str, ...]]:
+def _singular(counts: SparseRows, words: Sequence[str]) -> tuple[SparseRows, tuple[str, ...]]:
     """Count regular plurals as their singular, where the corpus has that word too."""
     places = {word: place for place, word in enumerate(words)}
     frequency = np.bincount(counts.indices, minlength=len(words))

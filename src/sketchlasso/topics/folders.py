@@ -6,7 +6,6 @@ import codecs
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
@@ -21,24 +20,13 @@ MARKS = {
 }
 
 
-@dataclass(frozen=True)
-class FolderTexts:
-    """Documents of a folder; their titles are paths below it, with forward slashes.
-
-    `cut` files were longer than allowed, and only their beginning was read. `links` were not
-    followed.
-    """
-
-    texts: list[str]
-    titles: list[str]
-    cut: int
-    links: int
-
-
 def read_folder(
     folder: Path, endings: Sequence[str], max_bytes: int, *, follow_links: bool = False
-) -> FolderTexts:
+) -> tuple[list[str], list[str], dict[str, int]]:
     """Read all text files below a folder, in the order of their paths.
+
+    Returns the texts, their titles (paths below the folder, with forward slashes), and how many
+    files were longer than allowed and cut, and how many links were not followed.
 
     Hidden files and folders, and binary files (with zero bytes), are skipped. Text is UTF-8,
     UTF-16 with a byte-order mark, or else Windows-1252. `follow_links` says whether to follow
@@ -73,7 +61,7 @@ def read_folder(
             Argument("endings"),
             " with those to read ('' for names without one).",
         )
-    return FolderTexts(texts, titles, cut, walk.left_out)
+    return texts, titles, {"cut_files": cut, "links_left_out": walk.left_out}
 
 
 class _FolderWalk:

@@ -22,13 +22,14 @@ from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import Answers, Queries, Question, answer, explained
 from sketchlasso.topics.columns import WordColumns
-from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, Weighting, stop_list, weigh
+from sketchlasso.topics.corpus import Corpus, StopWords, Weighting, stop_list, weigh
 from sketchlasso.topics.image import DocumentMatch, TopicImage, advice, match
 from sketchlasso.topics.judging import HalfSample, held_out, image_halves, split
 from sketchlasso.topics.reading import as_corpus
 from sketchlasso.topics.store import save_topics
 from sketchlasso.topics.vocabulary import Vocabulary
 from sketchlasso.topics.word_images import WordImages, image_everything
+from sketchlasso.types import SparseRows
 
 # The CPU is faster for fewer queries: every step on a device has a fixed cost.
 DEVICE_QUERIES = 256
@@ -116,7 +117,7 @@ class TopicImager(BaseEstimator):
         titles : sequence of str, optional
             Names of the documents.
         """
-        Question.checked(1, None, self.radius, self.positive)
+        self._question(1)
         corpus = as_corpus(X, vocabulary, titles).pruned(
             min_documents=self.min_documents,
             max_share=self.max_share,
@@ -133,7 +134,7 @@ class TopicImager(BaseEstimator):
         )
         return self._settle(corpus, weights)
 
-    def _settle(self, corpus: Corpus, weights: CountMatrix) -> Self:
+    def _settle(self, corpus: Corpus, weights: SparseRows) -> Self:
         """Set everything that follows from corpus, weights and sketch."""
         self.corpus_ = corpus
         self.words_ = np.array(corpus.words)
@@ -258,19 +259,21 @@ class TopicImager(BaseEstimator):
     def suggest(self, word: str, count: int = 5) -> list[str]:
         """Words of the vocabulary with a similar spelling."""
         check_is_fitted(self)
-        return self._vocabulary.speller.close(word, count)
+        return self._vocabulary.close(word, count)
 
     def complete(self, prefix: str, count: int = 10) -> list[str]:
         """Words of the vocabulary with this prefix, the most frequent first."""
         check_is_fitted(self)
-        return self._vocabulary.speller.complete(prefix, count)
+        return self._vocabulary.complete(prefix, count)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write corpus, sketch and settings to a file; :func:`load_topics` reads it back."""
         check_is_fitted(self)
         save_topics(self, path)
 
-    def _question(self, n_words: int, alpha: Any, radius: Any, positive: bool | None) -> Question:
+    def _question(
+        self, n_words: int, alpha: Any = None, radius: Any = None, positive: bool | None = None
+    ) -> Question:
         return Question.checked(
             n_words,
             alpha,
@@ -293,20 +296,32 @@ class TopicImager(BaseEstimator):
         shares = np.full(len(groups), np.nan)
         if judge:
             sizes = [len(answers.strongest(i, question.n_words)[0]) for i in range(len(groups))]
-            settings = self._solving(queries)
-            shares = held_out(self._made_halves(), queries, question, sizes, settings)
-        images = [
-            replace(
-                self._image(queries, answers, number, question, exclude, float(shares[number])),
+            halves = self._made_halves()
+            shares = held_out(halves, queries, question, sizes, self._solving(queries))
+        images = []
+        for number, group in enumerate(groups):
+            features, weights = answers.strongest(number, question.n_words)
+            image = TopicImage(
                 query=tuple(map(self._vocabulary.written, group)),
+                words=tuple(str(word) for word in self.words_[features]),
+                weights=weights,
+                n_nonzero=len(answers.row(number)[0]),
+                alpha=float(answers.alpha[number]),
+                radius=float(answers.radius[number]),
+                gap=float(answers.gap[number]),
+                explained=explained(queries, answers, self._columns, number),
+                seconds=0.0,
+                excluded=tuple(map(self._vocabulary.written, exclude)),
+                held_out=float(shares[number]),
             )
-            for number, group in enumerate(groups)
-        ]
+            rarest = int(self.document_frequency_[members[number]].min())
+            found = advice(image, question, rarest, self.sketch_.rank, min(self.sketch_.shape))
+            images.append(replace(image, advice=found))
         seconds = perf_counter() - start
         return [replace(image, seconds=seconds) for image in images]
 
     def _answer(self, queries: Queries, question: Question) -> Answers:
-        return answer(queries, question, self.sketch_, self._columns, self._solving(queries))
+        return answer(queries, question, self._columns, self._solving(queries))
 
     def _solving(self, queries: Queries) -> Settings:
         jobs = thread_count(self.n_jobs)
@@ -317,7 +332,7 @@ class TopicImager(BaseEstimator):
 
     def half_images(
         self, n_words: int = 10, progress: Callable[[int, int], None] | None = None
-    ) -> list[CountMatrix]:
+    ) -> list[SparseRows]:
         """Image every word from each half of the documents, to measure stability.
 
         Parameters
@@ -332,7 +347,7 @@ class TopicImager(BaseEstimator):
             One row per word. The list is empty where there are too few documents for halves.
         """
         check_is_fitted(self)
-        question = self._question(n_words, None, None, None)
+        question = self._question(n_words)
         return image_halves(self._made_halves(), question, self._solving, progress)
 
     def _made_halves(self) -> tuple[HalfSample, ...]:
@@ -340,30 +355,3 @@ class TopicImager(BaseEstimator):
         if self._halves is None:
             self._halves = split(self._columns.weights.tocsr(), self.rank, self.scale)
         return self._halves
-
-    def _image(
-        self,
-        queries: Queries,
-        answers: Answers,
-        number: int,
-        question: Question,
-        exclude: Sequence[str],
-        share: float,
-    ) -> TopicImage:
-        features, weights = answers.strongest(number, question.n_words)
-        image = TopicImage(
-            query=(),
-            words=tuple(str(word) for word in self.words_[features]),
-            weights=weights,
-            n_nonzero=len(answers.row(number)[0]),
-            alpha=float(answers.alpha[number]),
-            radius=float(answers.radius[number]),
-            gap=float(answers.gap[number]),
-            explained=explained(queries, answers, self._columns, number),
-            seconds=0.0,
-            excluded=tuple(map(self._vocabulary.written, exclude)),
-            held_out=share,
-        )
-        rarest = int(self.document_frequency_[queries.members[number]].min())
-        largest = min(self.sketch_.shape)
-        return replace(image, advice=advice(image, question, rarest, self.sketch_.rank, largest))

@@ -17,14 +17,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from sketchlasso.results import RadiusPolicy
-from sketchlasso.sketches import Sketch, sketch
+from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import FEWEST_DOCUMENTS, Answers, Queries, Question, answer
 from sketchlasso.topics.columns import WordColumns
-from sketchlasso.topics.corpus import CountMatrix
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 Quality: TypeAlias = Literal["strong", "fair", "weak", "unknown"]
 
@@ -46,12 +46,11 @@ def quality_of(share: float) -> Quality:
 
 @dataclass(frozen=True, eq=False)
 class HalfSample:
-    """A sketch of the seen half of the documents, and the columns of both halves.
+    """The columns of both halves of the documents, of which the seen one is sketched.
 
     The unseen half is centred and scaled as the seen one is.
     """
 
-    sketch: Sketch
     seen: WordColumns
     unseen: WordColumns
 
@@ -61,7 +60,7 @@ class HalfSample:
         size = min(rank, *seen.shape)
         made = sketch(seen, rank=size, center=True, scale=scale, random_state=SEED)
         columns = WordColumns.of(seen, made)
-        return cls(made, columns, replace(columns, weights=sparse.csc_array(unseen)))
+        return cls(columns, replace(columns, weights=sparse.csc_array(unseen)))
 
     def errors(self, members: IntArray, features: IntArray) -> tuple[float, float]:
         """Return ||a - F w||^2 and ||a||^2 of one query over the unseen documents.
@@ -81,7 +80,7 @@ class HalfSample:
         return float(rest @ rest), float(a @ a)
 
 
-def split(weights: CountMatrix, rank: int, scale: bool) -> tuple[HalfSample, ...]:
+def split(weights: SparseRows, rank: int, scale: bool) -> tuple[HalfSample, ...]:
     """Return both halves of weights (documents, words), each once the seen one.
 
     Documents are split at random, with a fixed seed. There are no halves of too few documents.
@@ -124,19 +123,16 @@ def image_halves(
     question: Question,
     solving: Callable[[Queries], Settings],
     progress: Callable[[int, int], None] | None,
-) -> list[CountMatrix]:
+) -> list[SparseRows]:
     """Return the images (words, words) of all words from each half of the documents."""
     found = []
-    count = len(halves[0].seen.lengths) if halves else 0
-    total = count * len(halves)
     for number, half in enumerate(halves):
-        parts = []
-        for start in range(0, count, WORDS_PER_PART):
-            stop = min(start + WORDS_PER_PART, count)
-            queries = Queries.single(np.arange(start, stop))
+        parts, count = [], len(half.seen.lengths)
+        for part in gen_batches(count, WORDS_PER_PART):
+            queries = Queries.single(np.arange(part.start, part.stop))
             parts.append(_answers(half, queries, question, solving(queries)).coef)
             if progress is not None:
-                progress(number * count + stop, total)
+                progress(number * count + part.stop, len(halves) * count)
         found.append(sparse.csr_array(sparse.vstack(parts)))
     return found
 
@@ -158,4 +154,4 @@ def _answers(half: HalfSample, queries: Queries, question: Question, settings: S
     if isinstance(rule, RadiusPolicy) and rule.kind == "given":
         # Columns of half of the documents are shorter by this factor.
         rule = replace(rule, factor=rule.factor * np.sqrt(0.5))
-    return answer(queries, replace(question, radius=rule), half.sketch, half.seen, settings)
+    return answer(queries, replace(question, radius=rule), half.seen, settings)

@@ -146,9 +146,9 @@ def read_corpus(
         if kind == "counts":
             return replace(_from_counts(path, vocabulary, titles), groups=names_from(groups))
         if kind == "folder":
-            read = read_folder(path, endings, max_bytes, follow_links=bool(follow_links))
-            texts, named, settings["cut_files"] = read.texts, read.titles, read.cut
-            settings["links_left_out"] = read.links
+            texts, named, settings = read_folder(
+                path, endings, max_bytes, follow_links=bool(follow_links)
+            )
         elif kind == "lines":
             with Source.of(path, "csv").open_text() as file:
                 texts = [line.strip() for line in file]

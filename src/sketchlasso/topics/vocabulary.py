@@ -14,14 +14,22 @@ from sketchlasso.types import IntArray
 
 
 class Vocabulary:
-    """Finds the column of a word; the `frequency` (n,) is the number of documents each is in."""
+    """Finds words; the `frequency` (n,) is the number of documents that each is in."""
 
     def __init__(
         self, words: tuple[str, ...], frequency: IntArray, stop_words: frozenset[str]
     ) -> None:
         self._place = {word: number for number, word in enumerate(words)}
         self._stop_words = stop_words
-        self.speller = Speller(words, frequency)
+        # In the order of the alphabet: words, their frequencies, and their places by the pairs of
+        # letters that they contain.
+        order = sorted(range(len(words)), key=words.__getitem__)
+        self._sorted = [words[i] for i in order]
+        self._frequency = frequency[order]
+        self._pieces: dict[str, list[int]] = defaultdict(list)
+        for place, word in enumerate(self._sorted):
+            for piece in _pieces(word):
+                self._pieces[piece].append(place)
 
     def written(self, word: str) -> str:
         """Return a word as the vocabulary spells it, regardless of case and form of accents."""
@@ -43,30 +51,16 @@ class Vocabulary:
             own = self.written(word)
             if own not in self._place:
                 stop_word = word.casefold() in self._stop_words or word in self._stop_words
-                close = () if stop_word else tuple(self.speller.close(word, 5))
+                close = () if stop_word else tuple(self.close(word, 5))
                 raise UnknownWordError(word, close, stop_word, parameter)
             found.append(self._place[own])
         return np.array(found, dtype=np.intp)
-
-
-class Speller:
-    """Finds words by their letters; those of larger `frequency` (n,) come first."""
-
-    def __init__(self, words: tuple[str, ...], frequency: IntArray) -> None:
-        self._frequency = frequency
-        self._order = sorted(range(len(words)), key=words.__getitem__)
-        self._sorted = [words[i] for i in self._order]
-        self._pieces: dict[str, list[int]] = defaultdict(list)
-        for place, word in enumerate(self._sorted):
-            for piece in _pieces(word):
-                self._pieces[piece].append(place)
 
     def complete(self, beginning: str, count: int) -> list[str]:
         """Words with a prefix, the most frequent first."""
         first = bisect_left(self._sorted, beginning)
         last = bisect_left(self._sorted, beginning + "\U0010ffff")
-        places = range(first, last)
-        ranked = sorted(places, key=lambda p: (-self._frequency[self._order[p]], self._sorted[p]))
+        ranked = sorted(range(first, last), key=lambda place: -self._frequency[place])
         return [self._sorted[place] for place in ranked[:count]]
 
     def close(self, word: str, count: int) -> list[str]:
@@ -76,15 +70,10 @@ class Speller:
         for piece in own:
             shared[self._pieces.get(piece, [])] += 1.0
         near = np.flatnonzero(shared >= max(1.0, 0.3 * len(own)))
-        if near.size == 0:
-            return []
         sizes = np.array([len(_pieces(self._sorted[place])) for place in near])
         alike = 2.0 * shared[near] / (sizes + len(own))
-        ranked = sorted(
-            zip(near, alike, strict=True),
-            key=lambda pair: (-pair[1], -self._frequency[self._order[pair[0]]]),
-        )
-        return [self._sorted[place] for place, likeness in ranked[:count] if likeness > 0.3]
+        order = np.lexsort((-self._frequency[near], -alike))
+        return [self._sorted[near[i]] for i in order[:count] if alike[i] > 0.3]
 
 
 def _pieces(word: str) -> set[str]:

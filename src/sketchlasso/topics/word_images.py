@@ -7,10 +7,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from sketchlasso.errors import InvalidInputError, Name
 from sketchlasso.graphs import Graph, Rule, join_directions
@@ -23,7 +25,7 @@ from sketchlasso.storage.parts import Parts
 from sketchlasso.storage.sparse import pack_rows, unpack_rows
 from sketchlasso.topics.answering import Answers, Queries, Question
 from sketchlasso.topics.store import pack_strings, unpack_strings
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 if TYPE_CHECKING:
     from sketchlasso.topics.imager import TopicImager
@@ -141,7 +143,7 @@ class WordImages:
     """
 
     words: tuple[str, ...]
-    weights: sparse.csr_array[Any, tuple[int, int]]
+    weights: SparseRows
     alpha: FloatArray
     radius: FloatArray
     gap: FloatArray
@@ -209,22 +211,21 @@ def image_everything(
 
     Parts do not depend on where an earlier attempt stopped, so neither does the file.
     """
+
+    def solved(words: IntArray) -> Answers:
+        return _strongest(answer(Queries.single(words), question), question.n_words)
+
     settings = _settings(imager, question)
     count = len(imager.words_)
     size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
     with Parts.beside(path, settings, IMAGES, "corpus") as parts:
         answers = []
-        for start in range(0, count, size):
-            stop = min(start + size, count)
-
-            def make(first: int = start, last: int = stop) -> Answers:
-                found = answer(Queries.single(np.arange(first, last)), question)
-                return _strongest(found, question.n_words)
-
-            shape = (stop - start, count)
-            answers.append(parts.resumed(start, make, shape, VECTORS, Answers, finite=False))
+        for part in gen_batches(count, size):
+            make = partial(solved, np.arange(part.start, part.stop))
+            shape = (part.stop - part.start, count)
+            answers.append(parts.resumed(part.start, make, shape, VECTORS, Answers, finite=False))
             if progress is not None:
-                progress(stop, count)
+                progress(part.stop, count)
         alpha, radius, gap = (
             np.concatenate([getattr(part, name) for part in answers]) for name in VECTORS
         )

@@ -85,7 +85,7 @@ def test_what_is_judged_does_not_see_the_documents_it_is_judged_on():
     for matrix in (weights, sparse.csr_array(shuffled)):
         half = HalfSample.of(matrix[first], matrix[second], 10, False)
         scores.append(held_out([half], queries, question, [10], Settings())[0])
-        seen.append(half.sketch.P)
+        seen.append(half.seen.sketch.P)
     assert np.array_equal(*seen)
     assert scores[0] > 0.2
     assert scores[1] < 0.05
