@@ -174,7 +174,7 @@ class PredictionIntervals(LinearModel):
         >>> ends = model.predict_interval(X[300:], level=0.9)
         >>> covered = (ends[:, 0] <= y[300:]) & (y[300:] <= ends[:, 1])
         >>> round(float(covered.mean()), 2)
-        0.94
+        0.92
         """
         check_is_fitted(self)
         level = check_level(level)

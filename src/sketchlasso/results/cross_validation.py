@@ -192,7 +192,7 @@ def sqrt_lasso_path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 40))
     >>> y = X[:, 0] - 2 * X[:, 1] + 0.1 * rng.standard_normal(60)
-    >>> path = sl.sqrt_lasso_path(X, y, alphas=[2.0])
+    >>> path = sl.sqrt_lasso_path(X, y, alphas=[3.0])
     >>> path.models.coef.indices
     array([0, 1])
     >>> bool(path.full_gap[0] <= 1e-4)
