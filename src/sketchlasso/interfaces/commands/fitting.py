@@ -30,7 +30,6 @@ from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
     BlockOptions,
-    DataOptions,
     Files,
     ModelOptions,
     Top,
@@ -163,8 +162,7 @@ class ResultOptions:
 
 def fit(
     file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    data: BlockOptions,
     model: ModelOptions,
     result: ResultOptions,
     screen: Screen,
@@ -178,12 +176,12 @@ def fit(
 
     The square-root LASSO, or its classifier if the target means classes.
     """
-    given = read_given(file, data, blocks, needs_target=True)
+    given = read_given(file, data, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)
     kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
     start = perf_counter()
-    with screen.watching("fitting") as watch, at_work(given, blocks, watch):
+    with screen.watching("fitting") as watch, at_work(given, data, watch):
         estimator: Model = kind(
             alpha=penalty_of(alpha, "rigorous", "rigorous-robust"),
             **model.estimator_parameters(given.X, watch),
@@ -210,8 +208,7 @@ def fit(
 
 def cv(
     file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    data: BlockOptions,
     model: ModelOptions,
     search: SearchOptions,
     result: ResultOptions,
@@ -221,7 +218,7 @@ def cv(
 
     Then fit on all rows and write a model file.
     """
-    given = read_given(file, data, blocks, needs_target=True)
+    given = read_given(file, data, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
@@ -229,7 +226,7 @@ def cv(
     rows = search.split_rows(given.response, classes, model.seed)
     start = perf_counter()
     words = f"{search.folds}-fold cross-validation"
-    with screen.watching(words) as watch, at_work(given, blocks, watch):
+    with screen.watching(words) as watch, at_work(given, data, watch):
         estimator = kind(
             alphas=alphas_of(search.alphas),
             alpha_min_ratio=search.alpha_min_ratio,

@@ -14,7 +14,6 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
-    DataOptions,
     Files,
     ModelOptions,
     Verbose,
@@ -38,8 +37,7 @@ FINE = 1e-9
 
 def loo(
     file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    data: BlockOptions,
     model: ModelOptions,
     screen: Screen,
     alpha: Annotated[str | None, "Penalty: a number, or pivotal (the default)."] = None,
@@ -59,13 +57,13 @@ def loo(
     """
     model.refuse("loo", "relaxed", "refine")
     check_table(output)
-    given = read_given(file, data, blocks, needs_target=True)
+    given = read_given(file, data, needs_target=True)
     y, classes = given.signs(model.classify)
     stored = None if from_model is None else _stored(from_model, alpha)
     X, _ = model.scaled(given.X, stored)
     chosen = _drawn(rows, len(y), model.seed)
     start = perf_counter()
-    with screen.watching("leave-one-out") as watch, at_work(given, blocks, watch):
+    with screen.watching("leave-one-out") as watch, at_work(given, data, watch):
         level, radius = _penalty(alpha, stored, model, X)
         sketch, found = _leave_out(model, X, y, chosen, watch, alpha=level, radius=radius)
     seconds = perf_counter() - start

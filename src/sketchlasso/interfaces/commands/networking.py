@@ -18,7 +18,6 @@ from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
-    DataOptions,
     Device,
     Files,
     Seed,
@@ -93,8 +92,7 @@ class NetworkOptions:
 
 def network(
     file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    data: BlockOptions,
     asked: NetworkOptions,
     screen: Screen,
     output: GraphFile,
@@ -111,10 +109,10 @@ def network(
     """
     check_graph_file(output, communities)
     asked.check()
-    given = read_given(file, data, blocks)
+    given = read_given(file, data)
     start = perf_counter()
     counting = screen.counting("regressing columns", "regressions")
-    with resumable(output), counting as count, at_work(given, blocks, None):
+    with resumable(output), counting as count, at_work(given, data, None):
         found = sl.inference.neighbourhoods(
             given.X,
             _listed("--targets", asked.targets, given.names),

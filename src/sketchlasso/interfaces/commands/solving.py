@@ -16,7 +16,6 @@ from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
     BlockOptions,
-    DataOptions,
     Device,
     Files,
     ModelOptions,
@@ -38,8 +37,7 @@ NEW_SHOWN = 4
 
 def make_sketch(
     file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    data: BlockOptions,
     screen: Screen,
     output: Annotated[Path, "The sketch file to write."],
     rank: Annotated[int | None, "Rank; 50, or what the data allow, by default."] = None,
@@ -59,10 +57,10 @@ def make_sketch(
 
     X ~ Q P' with a bound on the error, to be shared by fit, path, cv and loo.
     """
-    given = read_given(file, data, blocks)
+    given = read_given(file, data)
     y, _ = given.signs(None) if method == "response" else (None, None)
     size: dict[str, Any] = {} if rank is None else {"rank": rank}
-    with screen.watching("sketching") as watch, at_work(given, blocks, watch):
+    with screen.watching("sketching") as watch, at_work(given, data, watch):
         found = sl.sketch(
             given.X,
             y,
@@ -111,8 +109,7 @@ def sketch_data(found: sl.Sketch) -> dict[str, Any]:
 
 def path(
     file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    data: BlockOptions,
     model: ModelOptions,
     screen: Screen,
     alphas: Alphas = "100",
@@ -132,11 +129,11 @@ def path(
     """
     model.refuse("path", "relaxed")
     check_table(output)
-    given = read_given(file, data, blocks, needs_target=True)
+    given = read_given(file, data, needs_target=True)
     y, classes = given.signs(model.classify)
     X, scales = model.scaled(given.X)
     start = perf_counter()
-    with screen.watching("solving the path") as watch, at_work(given, blocks, watch):
+    with screen.watching("solving the path") as watch, at_work(given, data, watch):
         sketch = model.make_sketch(X, y, needed=False)
         found = sl.sqrt_lasso_path(
             X,

@@ -36,8 +36,7 @@ CONCLUSIVE = 0.01
 def predict(
     model: ModelFile,
     file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    data: BlockOptions,
     screen: Screen,
     output: Annotated[
         Path | None,
@@ -64,10 +63,10 @@ def predict(
             f"--impute {data.impute} does not apply to predict, which fills missing values as the "
             "fit did; leave it out, or give --impute drop to leave their rows out."
         )
-    estimator, given = _read_both(model, file, data, blocks, predicting=True, id=id)
+    estimator, given = _read_both(model, file, data, predicting=True, id=id)
     if interval is not None:
         _check_calibrated(estimator, model)
-    with screen.watching("predicting") as watch, at_work(given, blocks, watch):
+    with screen.watching("predicting") as watch, at_work(given, data, watch):
         return _predicted(estimator, given, output, interval, id)
 
 
@@ -282,7 +281,6 @@ def _read_both(
     model: Path,
     files: list[Path],
     options: DataOptions,
-    blocks: BlockOptions | None = None,
     *,
     predicting: bool = False,
     id: str | None = None,
@@ -294,12 +292,12 @@ def _read_both(
     info = sl.io.stored_info(model)
     estimator = sl.load_model(model)
     names, target = info.facts["feature_names"], info.facts["target_name"]
-    encoding = _encoding(info.facts, files, options, blocks)
+    encoding = _encoding(info.facts, files, options)
     if predicting:
         encoding = _used_columns(encoding, estimator)
 
     def read(chosen: DataOptions) -> Given:
-        return read_given(files, chosen, blocks, encoding=encoding, id=id)
+        return read_given(files, chosen, encoding=encoding, id=id)
 
     given = _read_like(read, files[0], options, target, names, int(info.facts["n_features"]))
     if encoding is not None:
@@ -317,11 +315,11 @@ def _read_both(
 
 
 def _encoding(
-    facts: Mapping[str, Any], files: list[Path], options: DataOptions, blocks: BlockOptions | None
+    facts: Mapping[str, Any], files: list[Path], options: DataOptions
 ) -> sl.io.Encoding | None:
     """Return how columns of a table become the features of a model; None for other files."""
     stored, names = facts.get("encoding"), facts["feature_names"]
-    in_blocks = len(files) > 1 or (blocks is not None and blocks.asked)
+    in_blocks = len(files) > 1 or options.in_blocks
     if names is None or in_blocks or not is_table(files[0], options.format):
         return None
     if stored is not None:
