@@ -35,18 +35,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A small table.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple
-        One entry per column: text and bars are aligned left, numbers right.
-    """
+    """A small table."""
 
     title: str
     columns: tuple[str, ...]
+    # One entry per column: text and bars are aligned left, numbers right.
     rows: tuple[tuple[Any, ...], ...]
 
     def cells(self) -> list[list[str]]:
@@ -60,32 +53,16 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a command.
+    """The outcome of a command."""
 
-    Attributes
-    ----------
-    data : dict
-        The document of ``--json``, without the name of the command and of its output.
-    facts : tuple of (str, str)
-        Labels and values, for people.
-    sheets : tuple of Sheet
-    text : str
-        Lines printed as they are, before the rest.
-    outcome : str
-        Lines that the user asked for, printed even when quiet.
-    closing : str
-        Lines printed as they are, after the rest.
-    fell_short : bool
-        Whether a check that was asked for failed.
-    """
-
+    # The document of --json, without the name of the command and of its output.
     data: dict[str, Any]
     facts: Facts = ()
     sheets: tuple[Sheet, ...] = ()
-    text: str = ""
-    outcome: str = ""
-    closing: str = ""
-    fell_short: bool = False
+    text: str = ""  # printed before the rest
+    outcome: str = ""  # what the user asked for, printed even when quiet
+    closing: str = ""  # printed after the rest
+    fell_short: bool = False  # whether a check that was asked for failed
 
 
 def short(value: Any) -> str:

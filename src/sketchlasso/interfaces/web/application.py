@@ -71,25 +71,11 @@ def application_of(
     gated: Sequence[str],
     others: Sequence[Gate | MapDesk] = (),
 ) -> FastAPI:
-    """Return the application of an explorer.
+    """Return the application of an explorer: everything under /api, and its pages.
 
-    Parameters
-    ----------
-    router : APIRouter
-        Everything under /api.
-    hosts : sequence of str
-        Names under which it is served.
-    title, summary : str
-        For /docs.
-    home : str
-        The file of the first page, one of HOMES.
-    start : callable
-        What to do before the first request.
-    gate : Gate
-    gated : sequence of str
-        The addresses that are refused while the gate is full.
-    others : sequence of Gate or MapDesk
-        What else to close after the last request.
+    It is served under the names `hosts`, and `home` (one of HOMES) is the file of its first page.
+    `start` is called before the first request. The addresses `gated` are refused while the gate is
+    full. The `others` are closed after the last request, like the gate.
     """
 
     @asynccontextmanager

@@ -179,12 +179,8 @@ class Gate:
     async def run(self, work: Callable[[], Result]) -> Result:
         """Return what `work` returns, or raise what it raises.
 
-        Raises
-        ------
-        BusyError
-            Too many wait already, or no worker was free within `limits.wait_seconds`.
-        SlowError
-            The work was not done in time.
+        Raises BusyError if too many wait already or no worker was free within
+        `limits.wait_seconds`, and SlowError if the work was not done in time.
         """
         limits = self._limits
         future = self._enter(work)
