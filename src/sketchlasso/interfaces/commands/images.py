@@ -15,13 +15,8 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.interfaces.cli import resumable
+from sketchlasso.interfaces.commands import outputs
 from sketchlasso.interfaces.commands.options import ClusterOptions, Seed, Verbose
-from sketchlasso.interfaces.commands.outputs import (
-    GraphFile,
-    check_graph_file,
-    save_picture,
-    write_graph,
-)
 from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exports import image_figure
@@ -123,7 +118,7 @@ def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None)
         figure = image_figure(rows)
     except ModuleNotFoundError as missing:
         raise MissingExtraError("--plot", str(missing.name), "plot") from missing
-    save_picture(figure.axes[0], path)
+    outputs.save_picture(figure.axes[0], path)
 
 
 def ask(
@@ -209,14 +204,14 @@ def image_all(
 def graph(
     images: Annotated[Path, typer.Argument(metavar="IMAGES", help="A file written by topics all.")],
     screen: Screen,
-    output: GraphFile,
+    output: outputs.GraphFile,
     rule: Annotated[str, "Link words if either (or) or each (and) is in the other's image."] = "or",
     communities: Annotated[bool, "Find groups of words, and write them too."] = False,
     drop_isolated: Annotated[bool, "Leave out words without links."] = False,
     seed: Seed = 0,
 ) -> Report:
     """Join the images of all words into one graph."""
-    check_graph_file(output, communities)
+    outputs.check_graph_file(output, communities)
     stored = sl.topics.load_images(images)
     joined = sl.topics.word_graph(
         stored.weights,
@@ -224,7 +219,7 @@ def graph(
         rule,  # type: ignore[arg-type]
         drop_isolated=drop_isolated,
     )
-    return write_graph(joined, output, communities, seed, noun="word", verb="names")
+    return outputs.write_graph(joined, output, communities, seed, noun="word", verb="names")
 
 
 def images_data(images: sl.topics.WordImages) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError
+from sketchlasso.interfaces.commands import outputs
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.options import (
@@ -22,12 +23,6 @@ from sketchlasso.interfaces.commands.options import (
     Threads,
     check_choice,
     penalty_of,
-)
-from sketchlasso.interfaces.commands.outputs import (
-    check_table,
-    panels,
-    save_picture,
-    write_columns,
 )
 from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
@@ -71,7 +66,7 @@ def infer(
             f"--level must be strictly between 0 and 1, such as 0.95, not {level:g}."
         )
     check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
-    check_table(output, text=True)
+    outputs.check_table(output, text=True)
     given = read_given(file, data, needs_target=True).without_references()
     penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
     adjustment: Any = ADJUSTMENTS[adjust]
@@ -80,7 +75,7 @@ def infer(
         found = _inferred(given, penalty, robust, watch)
     seconds = perf_counter() - start
     columns = _columns(found, level, adjustment)
-    write_columns(output, columns, found.names)
+    outputs.write_columns(output, columns, found.names)
     if plot is not None:
         _draw(found, level, adjustment, plot)
     facts = _facts(found, given, columns, level, adjustment)
@@ -166,10 +161,10 @@ def _columns(found: sl.inference.Desparsified, level: float, adjustment: Any) ->
 
 def _draw(found: sl.inference.Desparsified, level: float, adjustment: Any, plot: Path) -> None:
     shown = min(len(found.names), MOST_DRAWN)
-    axes = panels([["intervals", "p-values"]], height=max(4.0, 1.2 + 0.28 * shown))
+    axes = outputs.panels([["intervals", "p-values"]], height=max(4.0, 1.2 + 0.28 * shown))
     sl.plots.plot_forest(found, level=level, top=shown, ax=axes["intervals"])
     sl.plots.plot_volcano(found, cutoff=1 - level, adjustment=adjustment, ax=axes["p-values"])
-    save_picture(axes["intervals"], plot)
+    outputs.save_picture(axes["intervals"], plot)
 
 
 def _sheet(
@@ -254,7 +249,7 @@ def stability(
 
     The rows are split in half many times; features that are chosen on most halves are selected.
     """
-    check_table(output, text=True)
+    outputs.check_table(output, text=True)
     given = read_given([file], data, needs_target=True)
     y, classes = given.signs(None)
     start = perf_counter()
@@ -263,9 +258,10 @@ def stability(
     seconds = perf_counter() - start
     given.note_on_gaps("gaps were filled from all rows before the rows were split in half")
     columns = {"frequency": selector.frequencies_, "selected": selector.get_support()}
-    write_columns(output, columns, [feature_name(given.names, j) for j in range(given.X.shape[1])])
+    names = [feature_name(given.names, j) for j in range(given.X.shape[1])]
+    outputs.write_columns(output, columns, names)
     if plot is not None:
-        save_picture(sl.plots.plot_stability(selector, feature_names=given.names).ax_, plot)
+        outputs.save_picture(sl.plots.plot_stability(selector, feature_names=given.names).ax_, plot)
     selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
     bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
     return Report(

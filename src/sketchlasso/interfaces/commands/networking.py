@@ -14,23 +14,9 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.cli import resumable
+from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.options import (
-    BlockOptions,
-    Device,
-    Files,
-    Seed,
-    Verbose,
-    check_choice,
-    penalty_of,
-    read_lines,
-)
-from sketchlasso.interfaces.commands.outputs import (
-    GraphFile,
-    check_graph_file,
-    write_graph,
-)
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -64,11 +50,11 @@ class NetworkOptions:
     ] = 0.0
     p_values: Annotated[bool, "Test links whose two columns were both explained."] = False
     tol: Annotated[float, "Relative duality gap, on the full data."] = 1e-6
-    device: Device = "cpu"
+    device: options.Device = "cpu"
 
     def check(self) -> None:
         """Refuse invalid options before the work begins."""
-        check_choice("--rule", self.rule, ("and", "or"))
+        options.check_choice("--rule", self.rule, ("and", "or"))
         if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
             raise InvalidInputError(
                 "--min-stability must be a share from 0 to 1, with --half-samples if it is above "
@@ -77,7 +63,7 @@ class NetworkOptions:
 
     def penalty(self, given: Given, seed: int) -> float | str:
         """Return the penalty of all regressions, chosen on all columns if asked."""
-        level: Any = penalty_of(self.alpha, *CHOICES)
+        level: Any = options.penalty_of(self.alpha, *CHOICES)
         if level not in CHOICES:
             return level
         if self.targets is not None or self.predictors is not None:
@@ -91,23 +77,23 @@ class NetworkOptions:
 
 
 def network(
-    file: Files,
-    data: BlockOptions,
+    file: options.Files,
+    data: options.BlockOptions,
     asked: NetworkOptions,
     screen: Screen,
-    output: GraphFile,
+    output: outputs.GraphFile,
     communities: Annotated[bool, "Find groups of columns, and write them too."] = False,
     drop_isolated: Annotated[bool, "Leave out columns without links."] = False,
     top: Annotated[int, typer.Option(help="How many links to show, strongest first.", min=0)] = 10,
-    verbose: Verbose = False,
-    seed: Seed = 0,
+    verbose: options.Verbose = False,
+    seed: options.Seed = 0,
 ) -> Report:
     """Find which columns explain which, and write the graph.
 
     One regression per column, on the full data. After an interruption, run the same command again
     to resume.
     """
-    check_graph_file(output, communities)
+    outputs.check_graph_file(output, communities)
     asked.check()
     given = read_given(file, data)
     start = perf_counter()
@@ -131,7 +117,7 @@ def network(
     rule: Any = asked.rule
     graph = found.graph(rule, min_stability=asked.min_stability)
     graph = graph.without_isolated() if drop_isolated else graph
-    written = write_graph(graph, output, communities, seed, noun="column", verb="explains")
+    written = outputs.write_graph(graph, output, communities, seed, noun="column", verb="explains")
     sheets = (_links_sheet(graph, top),) if len(graph.edges) and top else ()
     return _report(
         given, found, replace(written, sheets=(*sheets, *written.sheets)), output, seconds, verbose
@@ -144,7 +130,7 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
         return None
     path = Path(text)
     if path.is_file():
-        return [name for name in read_lines(path, "name", f"{option} ") if name]
+        return [name for name in options.read_lines(path, "name", f"{option} ") if name]
     if (path.suffix or path.name != text) and "," not in text and text not in (columns or ()):
         raise StoredFileError(
             f"{option} {text} was given, but there is neither such a file nor such a column; give "

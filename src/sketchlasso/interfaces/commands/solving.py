@@ -10,21 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import EFFECT, feature_name
-from sketchlasso.interfaces.commands.options import (
-    AlphaMinRatio,
-    Alphas,
-    BlockOptions,
-    Device,
-    Files,
-    ModelOptions,
-    Seed,
-    Verbose,
-    alphas_of,
-    number_or_name,
-    radii_of,
-)
 from sketchlasso.interfaces.commands.outputs import check_table, panels, save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen
@@ -36,8 +24,8 @@ NEW_SHOWN = 4
 
 
 def make_sketch(
-    file: Files,
-    data: BlockOptions,
+    file: options.Files,
+    data: options.BlockOptions,
     screen: Screen,
     output: Annotated[Path, "The sketch file to write."],
     rank: Annotated[int | None, "Rank; 50, or what the data allow, by default."] = None,
@@ -50,8 +38,8 @@ def make_sketch(
     center: Annotated[bool, "Whether columns are centred."] = True,
     scale: Annotated[bool, "Divide columns by their standard deviations."] = False,
     radius: Annotated[str | None, "spectral, frobenius, realised, or a number."] = None,
-    seed: Seed = 0,
-    device: Device = "cpu",
+    seed: options.Seed = 0,
+    device: options.Device = "cpu",
 ) -> Report:
     """Compress data into a sketch file.
 
@@ -68,7 +56,7 @@ def make_sketch(
             tol=tol,
             center=center,
             scale=scale,
-            radius=number_or_name(radius),
+            radius=options.number_or_name(radius),
             random_state=seed,
             device=device,
             **size,
@@ -108,12 +96,12 @@ def sketch_data(found: sl.Sketch) -> dict[str, Any]:
 
 
 def path(
-    file: Files,
-    data: BlockOptions,
-    model: ModelOptions,
+    file: options.Files,
+    data: options.BlockOptions,
+    model: options.ModelOptions,
     screen: Screen,
-    alphas: Alphas = "100",
-    alpha_min_ratio: AlphaMinRatio = None,
+    alphas: options.Alphas = "100",
+    alpha_min_ratio: options.AlphaMinRatio = None,
     output: Annotated[
         Path | None,
         "Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used.",
@@ -121,7 +109,7 @@ def path(
     plot: Annotated[
         Path | None, "Picture of the path, at the first radius (.png, .svg, .pdf)."
     ] = None,
-    verbose: Verbose = False,
+    verbose: options.Verbose = False,
 ) -> Report:
     """Solve for many penalties at once.
 
@@ -139,9 +127,9 @@ def path(
             X,
             y,
             sketch,
-            alphas=alphas_of(alphas),
+            alphas=options.alphas_of(alphas),
             alpha_min_ratio=alpha_min_ratio,
-            radius=radii_of(model.radius),
+            radius=options.radii_of(model.radius),
             refine="exact" if model.refine and sketch is not None else None,
             fit_intercept=model.intercept,
             positive=model.positive,
