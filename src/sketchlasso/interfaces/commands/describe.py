@@ -13,14 +13,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces import Model, Search
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.outputs import panels, save_picture
-from sketchlasso.interfaces.commands.report import (
-    Bar,
-    Facts,
-    Sheet,
-    evenly,
-    label,
-    short,
-)
+from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, evenly, label, sheet_of, short
 from sketchlasso.interfaces.plots.cross_validation import over_folds
 from sketchlasso.interfaces.plots.inputs import feature_labels, line_of_estimator
 from sketchlasso.types import FloatArray, IntArray
@@ -100,12 +93,12 @@ def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tu
     """List the largest coefficients."""
     rows = np.atleast_2d(model.coef_)
     order = _largest(rows)
-    if top == 0 or len(order) == 0:
-        return ()
-    heads = response_names(model, "coefficient")
-    shown = tuple((feature_name(names, int(j)), *map(float, rows[:, j])) for j in order[:top])
-    title = f"largest {len(shown)} of {len(order)} coefficients"
-    return (Sheet(title, ("feature", *heads), shown),)
+    shown = order[:top]
+    columns = (
+        ("feature", {j: feature_name(names, int(j)) for j in shown}),
+        *zip(response_names(model, "coefficient"), rows, strict=True),
+    )
+    return sheet_of(f"largest {len(shown)} of {len(order)} coefficients", columns, shown)
 
 
 def _each(values: Any) -> str:
@@ -160,32 +153,25 @@ def _deviations(X: Any) -> Any:
 def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
     """List the largest effects for people; of several classes or targets, those of each."""
     rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
-    shares = getattr(model, "fold_share_", None)
-    shares = None if shares is None else np.atleast_2d(shares)
-    names, listed = response_names(model, ""), _largest_of_each(effects, top)
-    if not listed:
-        return ()
-    reach = max(abs(effects[place]) for place in listed) or 1.0
-    several = len(rows) > 1
-    table = [
-        (
-            *((names[t],) if several else ()),
-            feature_name(given.names, j),
-            float(effects[t, j]),
-            float(rows[t, j]),
-            *(() if shares is None else (f"{shares[t, j]:.0%}",)),
-            Bar(float(effects[t, j]) / reach),
-        )
-        for t, j in listed
+    listed = _largest_of_each(effects, top)
+    values = [float(effects[place]) for place in listed]
+    reach = max(map(abs, values), default=0.0) or 1.0
+    columns: list[tuple[str, Any]] = [
+        ("feature", [feature_name(given.names, j) for _, j in listed]),
+        ("per std. dev.", values),
+        ("per unit", [float(rows[place]) for place in listed]),
     ]
-    heads = (
-        *(("class" if hasattr(model, "classes_") else "target",) if several else ()),
-        *("feature", "per std. dev.", "per unit"),
-        *(() if shares is None else ("in folds",)),
-        "",
-    )
-    which = ", the largest of each" if several and len(listed) < np.count_nonzero(rows) else ""
-    return (Sheet(_effects_title(model, given, len(listed)) + which, heads, tuple(table)),)
+    if hasattr(model, "fold_share_"):
+        shares = np.atleast_2d(model.fold_share_)
+        columns.append(("in folds", [f"{shares[place]:.0%}" for place in listed]))
+    columns.append(("", [Bar(value / reach) for value in values]))
+    title = _effects_title(model, given, len(listed))
+    if len(rows) > 1:
+        names = response_names(model, "")
+        whose = "class" if hasattr(model, "classes_") else "target"
+        columns.insert(0, (whose, [names[t] for t, _ in listed]))
+        title += ", the largest of each" if len(listed) < np.count_nonzero(rows) else ""
+    return sheet_of(title, columns, range(len(listed)))
 
 
 def _largest_of_each(effects: FloatArray, top: int) -> list[tuple[int, int]]:
@@ -302,16 +288,14 @@ def chosen_words(curves: list[dict[str, Any]]) -> str:
     return f"{means[0]:.4g} +- {error:.2g} on held-out rows"
 
 
-def curve_sheet(curve: dict[str, Any], metric: str) -> Sheet:
+def curve_sheet(curve: dict[str, Any], metric: str) -> tuple[Sheet, ...]:
     """List the scores of about ten penalties, including the chosen one."""
     count = len(curve["alphas"])
     places = np.union1d(evenly(count, 10), [curve["chosen"]])
-    rows = tuple(
-        (
-            *(float(curve[name][k]) for name in ("alphas", "mean", "standard_error")),
-            "chosen" if k == curve["chosen"] else "",
-        )
-        for k in places
+    columns = (
+        ("alpha", curve["alphas"]),
+        (metric, curve["mean"]),
+        ("standard error", curve["standard_error"]),
+        ("", ["chosen" if k == curve["chosen"] else "" for k in range(count)]),
     )
-    title = f"{len(rows)} of {count} penalties"
-    return Sheet(title, ("alpha", metric, "standard error", ""), rows)
+    return sheet_of(f"{len(places)} of {count} penalties", columns, places)

@@ -243,7 +243,7 @@ def cv(
         ),
         sheets=(
             *describe.effect_sheet(estimator, given, result.top),
-            *((describe.curve_sheet(curves[0], metric),) if result.verbose else ()),
+            *(describe.curve_sheet(curves[0], metric) if result.verbose else ()),
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,8 +25,9 @@ from sketchlasso.interfaces.commands.options import (
     check_choice,
     penalty_of,
 )
-from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
+from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
+from sketchlasso.types import FloatArray
 
 # How many intervals are drawn at most: those of the smallest p-values.
 MOST_DRAWN = 20
@@ -170,25 +172,22 @@ def _draw(found: sl.inference.Desparsified, level: float, adjustment: Any, plot:
 def _sheet(
     found: sl.inference.Desparsified, columns: dict[str, Any], level: float, top: int
 ) -> tuple[Sheet, ...]:
+    shown = (
+        ("feature", found.names),
+        ("estimate", columns["estimate"]),
+        ("error", columns["standard_error"]),
+        ("lower", columns["lower"]),
+        ("upper", columns["upper"]),
+        ("p-value", _probabilities(columns["p_value"])),
+        ("adjusted", _probabilities(columns["adjusted"])),
+    )
     order = np.argsort(found.p_value, kind="stable")[:top]
-    if len(order) == 0:
-        return ()
-    shown = ("estimate", "standard_error", "lower", "upper", "p_value", "adjusted")
-    rows = tuple(
-        (found.names[j], *(_number(name, float(columns[name][j])) for name in shown)) for j in order
-    )
-    return (
-        Sheet(
-            f"smallest p-values, {100 * level:g} % intervals",
-            ("feature", "estimate", "error", "lower", "upper", "p-value", "adjusted"),
-            rows,
-        ),
-    )
+    return sheet_of(f"smallest p-values, {100 * level:g} % intervals", shown, order)
 
 
-def _number(column: str, value: float) -> float | str:
-    """Return a number for people; a p-value that is too small for a float is not zero."""
-    return "< 1e-300" if value == 0 and column in ("p_value", "adjusted") else value
+def _probabilities(values: FloatArray) -> list[float | str]:
+    """Return p-values for people; those that are too small for a float are not zero."""
+    return [value or "< 1e-300" for value in values]
 
 
 @dataclass(frozen=True)
@@ -274,7 +273,7 @@ def stability(
             ("selected", selected),
             ("seconds", f"{seconds:.2f}"),
         ),
-        sheets=_shares_sheet(selector, given, top),
+        sheets=_shares_sheet(selector, names, top),
     )
 
 
@@ -297,22 +296,16 @@ def _selected(selector: sl.inference.StabilitySelection, given: Given) -> dict[s
 
 
 def _shares_sheet(
-    selector: sl.inference.StabilitySelection, given: Given, top: int
+    selector: sl.inference.StabilitySelection, names: Sequence[str], top: int
 ) -> tuple[Sheet, ...]:
     """List the features chosen most often, down to half of the cutoff."""
     often = selector.frequencies_
     order = np.argsort(-often, kind="stable")[:top]
     order = order[often[order] >= 0.5 * selector.cutoff_]
-    if len(order) == 0:
-        return ()
-    support = selector.get_support()
-    rows = tuple(
-        (
-            feature_name(given.names, int(j)),
-            float(often[j]),
-            "selected" if support[j] else "",
-            Bar(float(often[j])),
-        )
-        for j in order
+    columns = (
+        ("feature", names),
+        ("share", often),
+        ("", np.where(selector.get_support(), "selected", "")),
+        ("", list(map(Bar, often))),
     )
-    return (Sheet("share of half-samples", ("feature", "share", "", ""), rows),)
+    return sheet_of("share of half-samples", columns, order)

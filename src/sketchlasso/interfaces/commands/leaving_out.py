@@ -15,7 +15,7 @@ from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands import options, scoring
 from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.outputs import check_table, write_columns
-from sketchlasso.interfaces.commands.report import Facts, Report, Sheet
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 from sketchlasso.interfaces.commands.solving import sketch_words
 
@@ -167,17 +167,11 @@ def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, scoring.Sc
 
 def _influence_sheet(found: sl.LeaveOneOut, numbers: Any, top: int) -> tuple[Sheet, ...]:
     order = np.argsort(-found.coefficient_shift, kind="stable")[:top]
-    if len(order) == 0:
-        return ()
-    rows = tuple(
-        (
-            int(numbers[k]),
-            float(found.residuals[k]),
-            float(found.coefficient_shift[k]),
-            int(found.features_gained[k]),
-            int(found.features_lost[k]),
-        )
-        for k in order
+    columns = (
+        ("row", numbers),
+        ("residual", found.residuals),
+        ("coefficient shift", found.coefficient_shift),
+        ("gained", found.features_gained),
+        ("lost", found.features_lost),
     )
-    heads = ("row", "residual", "coefficient shift", "gained", "lost")
-    return (Sheet("most influential rows", heads, rows),)
+    return sheet_of("most influential rows", columns, order)

@@ -17,7 +17,7 @@ from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.report import Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen
 
 CHOICES = ("stars", "ebic", "cv")
@@ -118,10 +118,8 @@ def network(
     graph = found.graph(rule, min_stability=asked.min_stability)
     graph = graph.without_isolated() if drop_isolated else graph
     written = outputs.write_graph(graph, output, communities, seed, noun="column", verb="explains")
-    sheets = (_links_sheet(graph, top),) if len(graph.edges) and top else ()
-    return _report(
-        given, found, replace(written, sheets=(*sheets, *written.sheets)), output, seconds, verbose
-    )
+    sheets = (*_links_sheet(graph, top), *written.sheets)
+    return _report(given, found, replace(written, sheets=sheets), output, seconds, verbose)
 
 
 def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> list[str] | None:
@@ -175,18 +173,11 @@ def _report(
     )
 
 
-def _links_sheet(graph: sl.graphs.Graph, top: int) -> Sheet:
+def _links_sheet(graph: sl.graphs.Graph, top: int) -> tuple[Sheet, ...]:
     order = np.argsort(-np.abs(graph.weights), kind="stable")[:top]
-    extra = tuple(graph.edge_attributes)
-    rows = tuple(
-        (
-            graph.names[graph.edges[i, 0]],
-            graph.names[graph.edges[i, 1]],
-            float(graph.weights[i]),
-            *(float(graph.edge_attributes[name][i]) for name in extra),
-        )
-        for i in order
+    first, second = np.array(graph.names)[graph.edges].T
+    columns = (
+        *(("column", first), ("column", second), ("weight", graph.weights)),
+        *((name.replace("_", "-"), values) for name, values in graph.edge_attributes.items()),
     )
-    title = f"{len(order)} of {len(graph.edges)} links, the strongest"
-    heads = ("column", "column", "weight", *(name.replace("_", "-") for name in extra))
-    return Sheet(title, heads, rows)
+    return sheet_of(f"{len(order)} of {len(graph.edges)} links, the strongest", columns, order)

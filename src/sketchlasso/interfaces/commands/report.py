@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -49,6 +50,12 @@ class Sheet:
     def right(self, column: int) -> bool:
         """Return whether a column holds numbers only."""
         return all(not isinstance(row[column], str | Bar) for row in self.rows)
+
+
+def sheet_of(title: str, columns: Sequence[tuple[str, Any]], places: Any) -> tuple[Sheet, ...]:
+    """Return a table of some places of columns, each behind its heading; none without places."""
+    rows = tuple(tuple(column[place] for _, column in columns) for place in places)
+    return (Sheet(title, tuple(heading for heading, _ in columns), rows),) if rows else ()
 
 
 @dataclass(frozen=True)
