@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, ClassVar
@@ -118,8 +118,26 @@ def network(
     graph = found.graph(rule, min_stability=asked.min_stability)
     graph = graph.without_isolated() if drop_isolated else graph
     written = outputs.write_graph(graph, output, communities, seed, noun="column", verb="explains")
-    sheets = (*_links_sheet(graph, top), *written.sheets)
-    return _report(given, found, replace(written, sheets=sheets), output, seconds, verbose)
+    details = (
+        ("regressions", f"{len(found.targets) * (1 + found.n_half_samples)} in {seconds:.2f} s"),
+        ("gap", f"{found.regressions.worst_gap:.1e} relative, at worst"),
+    )
+    alpha = float(found.regressions.alpha.max())
+    first = (("data", given.words()), ("alpha", f"{alpha:.4g}"))
+    return Report(
+        {
+            **written.data,
+            "alpha": alpha,
+            "n_targets": len(found.targets),
+            "n_predictors": len(found.predictors),
+            "n_half_samples": found.n_half_samples,
+            "worst_gap": found.regressions.worst_gap,
+            "seconds": seconds,
+        },
+        facts=(*first, *written.facts, *(details if verbose else ())),
+        sheets=(*_links_sheet(graph, top), *written.sheets),
+        closing=f"explore it in the browser: {program()} explore {output} --open",
+    )
 
 
 def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> list[str] | None:
@@ -135,42 +153,6 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
             "the path of a file with one name per line, or names separated by commas."
         )
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _report(
-    given: Given,
-    found: sl.inference.Neighbourhoods,
-    written: Report,
-    output: Path,
-    seconds: float,
-    verbose: bool,
-) -> Report:
-    gap = found.regressions.worst_gap
-    count = len(found.targets) * (1 + found.n_half_samples)
-    alphas = np.unique(found.regressions.alpha)
-    solved = (
-        ("regressions", f"{count} in {seconds:.2f} s"),
-        ("gap", f"{gap:.1e} relative, at worst"),
-    )
-    return Report(
-        {
-            **written.data,
-            "alpha": float(alphas.max()),
-            "n_targets": len(found.targets),
-            "n_predictors": len(found.predictors),
-            "n_half_samples": found.n_half_samples,
-            "worst_gap": gap,
-            "seconds": seconds,
-        },
-        facts=(
-            ("data", given.words()),
-            ("alpha", f"{alphas.max():.4g}"),
-            *written.facts,
-            *(solved if verbose else ()),
-        ),
-        sheets=written.sheets,
-        closing=f"explore it in the browser: {program()} explore {output} --open",
-    )
 
 
 def _links_sheet(graph: sl.graphs.Graph, top: int) -> tuple[Sheet, ...]:
