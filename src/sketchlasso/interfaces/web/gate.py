@@ -145,12 +145,24 @@ def refusal(status: int, message: str, headers: Mapping[str, str] | None = None)
     return JSONResponse({"message": message}, status, {**HEADERS, **(headers or {})})
 
 
-class BusyError(Exception):
+class RefusedError(Exception):
+    """A request that is answered with a status and one sentence."""
+
+    status: int
+    message: str
+    again: int | None = None  # seconds after which the client should try again, if at all
+
+
+class BusyError(RefusedError):
     """No worker was free in time."""
 
+    status, message, again = 503, BUSY, 1
 
-class SlowError(Exception):
+
+class SlowError(RefusedError):
     """The work began and took too long."""
+
+    status, message = 504, "the query took too long; ask for fewer words or a larger penalty."
 
 
 class Gate:

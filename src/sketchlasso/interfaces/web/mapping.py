@@ -13,6 +13,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
+from sketchlasso.interfaces.web.gate import RefusedError
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.types import IntArray
 
@@ -26,12 +27,20 @@ TOPIC_WORDS, MAP_LABELS = 12, 8
 Made = TypeVar("Made")
 
 
-class NoMapError(Exception):
+class NoMapError(RefusedError):
     """There are no images to make a map of."""
 
+    status = 404
+    message = (
+        "there are no topics and no map, because the images of the whole vocabulary are missing; "
+        "run 'sketchlasso topics all' on the model and serve it again."
+    )
 
-class NotYetError(Exception):
+
+class NotYetError(RefusedError):
     """The map is being laid out."""
+
+    status, message, again = 503, "topics and map are being made; ask again in a moment.", 2
 
 
 class MapDesk:
