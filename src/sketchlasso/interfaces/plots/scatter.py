@@ -62,9 +62,7 @@ class ScatterDisplay(Display):
     @property
     def _shown(self) -> NDArray[np.bool_]:
         """Return which values are drawn: all but coefficients that are zero in both models."""
-        if self.kind == "predictions":
-            return np.ones(len(self.full), dtype=bool)
-        return (self.sketched != 0) | (self.full != 0)
+        return (self.sketched != 0) | (self.full != 0) | (self.kind == "predictions")
 
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> ScatterDisplay:
         """Draw the points; parameters are those of :func:`plot_sketched_against_full`."""
@@ -101,10 +99,9 @@ class ScatterDisplay(Display):
     def _square(self, ax: Axes, values: FloatArray) -> None:
         """Set the same scale and limits on both axes, so that equality is the diagonal."""
         values = values[np.isfinite(values)]
-        low = float(values.min(initial=0.0 if self.kind == "coefficients" else np.inf))
-        high = float(values.max(initial=0.0 if self.kind == "coefficients" else -np.inf))
-        if not low <= high:
-            low, high = -1.0, 1.0
+        if self.kind == "coefficients":
+            values = np.append(values, 0.0)
+        low, high = (values.min(), values.max()) if values.size else (-1.0, 1.0)
         air = 0.05 * (high - low) or 1.0
         ax.set(xlim=(low - air, high + air), ylim=(low - air, high + air))
         ax.set_aspect("equal", adjustable="box")
