@@ -7,6 +7,7 @@ import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -291,15 +292,12 @@ def _read_both(
     """
     info = sl.io.stored_info(model)
     estimator = sl.load_model(model)
-    names, target = info.facts["feature_names"], info.facts["target_name"]
+    names = info.facts["feature_names"]
     encoding = _encoding(info.facts, files, options)
     if predicting:
         encoding = _used_columns(encoding, estimator)
-
-    def read(chosen: DataOptions) -> Given:
-        return read_given(files, chosen, encoding=encoding, id=id)
-
-    given = _read_like(read, files[0], options, target, names, int(info.facts["n_features"]))
+    read = partial(read_given, files, encoding=encoding, id=id)
+    given = _read_like(read, files[0], options, info.facts)
     if encoding is not None:
         given = _widened(given, names)
     if names is not None:
@@ -334,13 +332,9 @@ def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.En
     """
     if encoding is None or not hasattr(estimator, "coef_") or hasattr(estimator, "calibration_"):
         return encoding
-    nonzero: Any = np.atleast_2d(estimator.coef_).any(axis=0)
-    kept, first = [], 0
-    for rule in encoding.columns:
-        last = first + len(rule.feature_names)
-        if nonzero[first:last].any():
-            kept.append(rule)
-        first = last
+    widths = [len(rule.feature_names) for rule in encoding.columns]
+    nonzero = np.split(np.atleast_2d(estimator.coef_).any(axis=0), np.cumsum(widths)[:-1])
+    kept = [rule for rule, own in zip(encoding.columns, nonzero, strict=True) if own.any()]
     return sl.io.Encoding(tuple(kept) or encoding.columns[:1])
 
 
@@ -357,17 +351,15 @@ def _read_like(
     read: Callable[[DataOptions], Given],
     first: Path,
     options: DataOptions,
-    target: str | None,
-    names: Any,
-    n_features: int,
+    facts: Mapping[str, Any],
 ) -> Given:
     """Read data as those of the fit were read, unless options say otherwise."""
+    target, names = facts["target_name"], facts["feature_names"]
     names_read = [item.name for item in first.iterdir()] if first.is_dir() else [first.name]
     named_svmlight = any(".svm" in name or ".libsvm" in name for name in names_read)
     if named_svmlight or options.format == "svmlight":
-        return read(replace(options, n_features=options.n_features or n_features))
-    asked = options.target or options.target_file or options.target_word
-    if asked is not None or target is None or names is None:
+        return read(replace(options, n_features=options.n_features or int(facts["n_features"])))
+    if options.names_target() or target is None or names is None:
         return read(options)
     if first.name.startswith("docword.") or options.format == "bag-of-words":
         given = read(options)
