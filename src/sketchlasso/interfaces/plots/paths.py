@@ -142,12 +142,11 @@ def plot_path(
         )
     else:
         line, used = inputs.line_of_estimator(source, X, y, response)
-        if feature_names is None:
-            feature_names = getattr(source, "feature_names_in_", None)
+    known = getattr(source, "feature_names_in_", None)
     display = PathDisplay(
         alphas=line.alphas,
         coef=line.coef,
-        feature_names=inputs.feature_labels(feature_names, line.coef.shape[1]),
+        feature_names=inputs.feature_labels(feature_names, line.coef.shape[1], known),
         alpha_used=used,
     )
     return display.plot(ax, top=top, **line_kw)
@@ -244,14 +243,13 @@ def plot_stability(
             f"a {type(selector).__name__} without paths was given, but a fitted "
             "StabilitySelection is accepted; pass what its fit returns."
         )
-    if feature_names is None:
-        feature_names = getattr(selector, "feature_names_in_", None)
+    known = getattr(selector, "feature_names_in_", None)
     display = StabilityDisplay(
         alphas=selector.alphas_,
         shares=selector.stability_path_,
         cutoff=selector.cutoff_,
         selected=selector.get_support(indices=True),
         pfer=selector.pfer_,
-        feature_names=inputs.feature_labels(feature_names, selector.n_features_in_),
+        feature_names=inputs.feature_labels(feature_names, selector.n_features_in_, known),
     )
     return display.plot(ax, top=top, **line_kw)
