@@ -303,7 +303,7 @@ def read_given(
     return given
 
 
-def _no_target(source: Any, names: Sequence[str]) -> InvalidInputError:
+def _no_target(source: Path | str, names: Sequence[str]) -> InvalidInputError:
     """Return the error for data without a target, with the columns to choose from."""
     how = f"choose the column of {source} to predict with --target"
     if not names:

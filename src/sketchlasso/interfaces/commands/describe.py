@@ -14,6 +14,7 @@ from sketchlasso.interfaces import Model, Search
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.outputs import panels, save_picture
 from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, evenly, label, sheet_of, short
+from sketchlasso.interfaces.plots.canvas import Axes, hue
 from sketchlasso.interfaces.plots.cross_validation import over_folds
 from sketchlasso.interfaces.plots.inputs import feature_labels, line_of_estimator
 from sketchlasso.types import FloatArray, IntArray
@@ -127,7 +128,7 @@ def feature_name(names: Sequence[str] | None, j: int) -> str:
     return f"feature {j}" if names is None else names[j]
 
 
-def effects_of(model: Model, X: Any) -> Any:
+def effects_of(model: Model, X: Any) -> FloatArray:
     """Return effects (t, n): coefficients times the standard deviations of the columns.
 
     For data in blocks, whose columns are not in memory, they are the coefficients themselves.
@@ -138,7 +139,7 @@ def effects_of(model: Model, X: Any) -> Any:
     return rows * _deviations(X)
 
 
-def _deviations(X: Any) -> Any:
+def _deviations(X: Any) -> FloatArray:
     """Return standard deviations (n,) of the columns of X (m, n)."""
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
@@ -221,7 +222,7 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
     save_picture(axes["effects"], path)
 
 
-def _draw_path(estimator: Model, given: Given, ax: Any) -> sl.plots.PathDisplay:
+def _draw_path(estimator: Model, given: Given, ax: Axes) -> sl.plots.PathDisplay:
     """Draw effects against the penalty, in the units of the bars beside them."""
     line, used = line_of_estimator(estimator, given.X, given.response, 0)
     drawn = sl.plots.PathDisplay(
@@ -234,7 +235,7 @@ def _draw_path(estimator: Model, given: Given, ax: Any) -> sl.plots.PathDisplay:
     return drawn
 
 
-def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
+def _share_penalties(scores: Axes, drawn: sl.plots.PathDisplay) -> None:
     """Give the scores and the path below them the same penalties, labelled once."""
     (left, right), (first, last) = scores.get_xlim(), drawn.ax_.get_xlim()
     for ax in (scores, drawn.ax_):
@@ -244,10 +245,8 @@ def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
     drawn.count_axis_.set_visible(False)
 
 
-def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
+def _draw_effects(estimator: Model, given: Given, ax: Axes) -> None:
     """Draw the largest effects as bars, the largest on top."""
-    from sketchlasso.interfaces.plots.canvas import hue
-
     effects, whose = effects_of(estimator, given.X), response_names(estimator, "")
     listed = _largest_of_each(effects, MOST_BARS)[::-1]
     values = [float(effects[place]) for place in listed]

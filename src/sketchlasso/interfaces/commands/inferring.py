@@ -99,7 +99,7 @@ def infer(
 
 
 def _inferred(
-    given: Given, alpha: Any, robust: bool, watch: Watch | None
+    given: Given, alpha: float | str, robust: bool, watch: Watch | None
 ) -> sl.inference.Desparsified:
     """Estimate the coefficients; an error about columns names the options that leave them out."""
     y = given.response

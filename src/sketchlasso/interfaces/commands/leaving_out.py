@@ -18,6 +18,7 @@ from sketchlasso.interfaces.commands.outputs import check_table, write_columns
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 from sketchlasso.interfaces.commands.solving import sketch_words
+from sketchlasso.types import FloatArray, IntArray
 
 # Leaving a row out moves the solution little, which a coarse gap would not show.
 FINE = 1e-9
@@ -147,7 +148,7 @@ def _stored(from_model: Path, alpha: str | None) -> Model:
     return stored
 
 
-def _drawn(count: int | None, total: int, seed: int) -> Any:
+def _drawn(count: int | None, total: int, seed: int) -> IntArray | None:
     if count is None:
         return None
     if not 1 <= count <= total:
@@ -157,7 +158,7 @@ def _drawn(count: int | None, total: int, seed: int) -> Any:
     return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
 
 
-def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, scoring.Score]:
+def _scores(found: sl.LeaveOneOut, y: FloatArray, classes: Any) -> dict[str, scoring.Score]:
     """Score the predictions of left-out rows; y is +1 and -1 for two classes."""
     truth = y[found.rows]
     if classes is None:
@@ -165,7 +166,7 @@ def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, scoring.Sc
     return scoring.class_scores(truth, np.where(found.predictions > 0, 1.0, -1.0), 1.0)
 
 
-def _influence_sheet(found: sl.LeaveOneOut, numbers: Any, top: int) -> tuple[Sheet, ...]:
+def _influence_sheet(found: sl.LeaveOneOut, numbers: IntArray, top: int) -> tuple[Sheet, ...]:
     order = np.argsort(-found.coefficient_shift, kind="stable")[:top]
     columns = (
         ("row", numbers),

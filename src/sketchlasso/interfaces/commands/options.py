@@ -13,6 +13,7 @@ from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.screen import Watcher
 
 FORMATS = (
@@ -235,7 +236,7 @@ class ModelOptions:
         reach = self.tol if tol is None else tol
         return sl.Settings(tol=reach, n_threads=self.threads, callback=watch, device=self.device)
 
-    def scaled(self, X: Any, like: Any = None) -> tuple[Any, Any]:
+    def scaled(self, X: Any, like: Model | None = None) -> tuple[Any, Any]:
         """Return X with its columns divided as the estimators do, and the divisors or None.
 
         Without an option, columns are divided if those of the fitted model `like` were.

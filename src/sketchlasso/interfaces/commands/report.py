@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sketchlasso.interfaces import visible, visible_in_json
+from sketchlasso.types import IntArray
 
 # Labels and values.
 Facts: TypeAlias = tuple[tuple[str, str], ...]
@@ -102,12 +103,12 @@ def class_words(classes: Any) -> str:
     return shown if len(classes) <= 8 else f"{shown}, ... ({len(classes)} in all)"
 
 
-def evenly(count: int, most: int) -> Any:
+def evenly(count: int, most: int) -> IntArray:
     """Return at most `most` of the positions below `count`, evenly spaced with both ends."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
-def as_json(data: Any) -> str:
+def as_json(data: dict[str, Any]) -> str:
     """Return a JSON document; numbers that are not finite become null."""
     document = json.dumps(_plain(data), indent=2, allow_nan=False, ensure_ascii=False)
     return visible_in_json(document)

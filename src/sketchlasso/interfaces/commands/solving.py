@@ -16,6 +16,7 @@ from sketchlasso.interfaces.commands.describe import EFFECT, feature_name
 from sketchlasso.interfaces.commands.outputs import check_table, panels, save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.types import FloatArray, IntArray
 
 # Penalties of a path that are listed.
 SHOWN = 20
@@ -194,7 +195,7 @@ def _thinned(
     return Sheet(f"{some} penalties", tuple(shown), tuple(zip(*shown.values(), strict=True)))
 
 
-def _new_features(coef: Any, places: Any, names: Sequence[str] | None) -> list[str]:
+def _new_features(coef: Any, places: IntArray, names: Sequence[str] | None) -> list[str]:
     """Name features of the models `places` of coef (B, n) that the model listed before lacks."""
     found, before = [], np.array([], dtype=np.intp)
     for k in places:
@@ -208,7 +209,7 @@ def _new_features(coef: Any, places: Any, names: Sequence[str] | None) -> list[s
     return found
 
 
-def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.io.Table:
+def _coefficient_table(found: sl.Path, scales: FloatArray | None, given: Given) -> sl.io.Table:
     coef = found.models.coef
     used = np.unique(coef.indices[coef.data != 0])
     values = coef[:, used].toarray()

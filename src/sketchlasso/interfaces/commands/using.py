@@ -29,6 +29,7 @@ from sketchlasso.interfaces.commands.outputs import check_table
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, label, short
 from sketchlasso.interfaces.commands.scoring import model_scores, score_data, score_facts
 from sketchlasso.interfaces.commands.screen import Note, Screen
+from sketchlasso.types import FloatArray
 
 # Up to this relative gap the bound itself shows how good a model is.
 CONCLUSIVE = 0.01
@@ -120,7 +121,7 @@ def _predicted(
     return Report(document, facts=tuple(facts))
 
 
-def _with_ends(predictions: Any, ends: Any) -> Any:
+def _with_ends(predictions: FloatArray, ends: FloatArray) -> FloatArray:
     """Return rows (m, 3 t): prediction, lower and upper end of every target."""
     columns = predictions.reshape(len(predictions), -1, 1)
     triples = np.concatenate([columns, ends.reshape(*columns.shape[:2], 2)], axis=2)
@@ -128,7 +129,7 @@ def _with_ends(predictions: Any, ends: Any) -> Any:
 
 
 def _describe_intervals(
-    ends: Any,
+    ends: FloatArray,
     estimator: Model,
     given: Given,
     level: float,
@@ -259,7 +260,7 @@ def _penalty_factor(estimator: Model, facts: Mapping[str, Any], given: Given) ->
 
 
 def _prediction_table(
-    estimator: Model, given: Given, predictions: Any, ends: Any = None
+    estimator: Model, given: Given, predictions: Any, ends: FloatArray | None
 ) -> sl.io.Table:
     """Return predictions as a table: numbers, or decision values with the label as target."""
     if not hasattr(estimator, "classes_"):
