@@ -14,17 +14,9 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError
-from sketchlasso.interfaces.commands import outputs
+from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.describe import feature_name
-from sketchlasso.interfaces.commands.options import (
-    DataOptions,
-    File,
-    Seed,
-    Threads,
-    check_choice,
-    penalty_of,
-)
 from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
 from sketchlasso.types import FloatArray
@@ -39,8 +31,8 @@ ADJUSTMENTS = {
 
 
 def infer(
-    file: File,
-    data: DataOptions,
+    file: options.File,
+    data: options.DataOptions,
     screen: Screen,
     level: Annotated[float, "Level of the confidence intervals."] = 0.95,
     adjust: Annotated[
@@ -67,10 +59,10 @@ def infer(
         raise InvalidInputError(
             f"--level must be strictly between 0 and 1, such as 0.95, not {level:g}."
         )
-    check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
+    options.check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
     outputs.check_table(output, text=True)
     given = read_given(file, data, needs_target=True).without_references()
-    penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
+    penalty = options.penalty_of(alpha, "rigorous", "rigorous-robust")
     adjustment: Any = ADJUSTMENTS[adjust]
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:
@@ -118,10 +110,10 @@ def _inferred(
             progress=None if watch is None else partial(watch.blocks, what="features"),
         )
     except UnusableColumnsError as refused:
-        options = given.drop_options(refused.columns)
-        if not options:
+        drops = given.drop_options(refused.columns)
+        if not drops:
             raise
-        raise InvalidInputError(f"{str(refused).rstrip('.')} with {options}.") from None
+        raise InvalidInputError(f"{str(refused).rstrip('.')} with {drops}.") from None
 
 
 def _facts(
@@ -212,8 +204,8 @@ class SelectionOptions:
     intercept: Annotated[bool, "Whether models have an intercept."] = True
     standardize: Annotated[bool, "Divide columns by their standard deviations."] = True
     positive: Annotated[bool, "Choose positive effects only."] = False
-    threads: Threads = -1
-    seed: Seed = 0
+    threads: options.Threads = -1
+    seed: options.Seed = 0
 
     def selector(self, watch: Watcher | None) -> sl.inference.StabilitySelection:
         """Return the selector that the options ask for."""
@@ -233,8 +225,8 @@ class SelectionOptions:
 
 
 def stability(
-    file: File,
-    data: DataOptions,
+    file: options.File,
+    data: options.DataOptions,
     rule: SelectionOptions,
     screen: Screen,
     output: Annotated[
