@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 import sketchlasso as sl
 
 __all__ = [
-    "Classifier",
     "Model",
     "Regressor",
     "Search",
@@ -17,10 +16,9 @@ __all__ = [
 
 # The estimators that commands and plots take.
 Regressor: TypeAlias = "sl.SqrtLasso | sl.SqrtLassoCV"
-Classifier: TypeAlias = "sl.SqrtLassoClassifier | sl.SqrtLassoClassifierCV"
+Model: TypeAlias = "Regressor | sl.SqrtLassoClassifier | sl.SqrtLassoClassifierCV"
 # With a penalty chosen by cross-validation.
 Search: TypeAlias = "sl.SqrtLassoCV | sl.SqrtLassoClassifierCV"
-Model: TypeAlias = "Regressor | Classifier"
 # Controls of terminals, separators of lines, changes of direction, and halves of characters.
 HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 

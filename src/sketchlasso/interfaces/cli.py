@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import sketchlasso
 from sketchlasso.errors import (
@@ -121,7 +120,7 @@ class _Interrupts:
         self.seen = True
         raise Interrupted
 
-    def repeat(self, failure: Any) -> None:
+    def repeat(self, failure: sys.UnraisableHookArgs) -> None:
         """Repeat an interrupt that Python dropped because it came in a finaliser or callback."""
         if not issubclass(failure.exc_type, Interrupted):
             sys.__unraisablehook__(failure)

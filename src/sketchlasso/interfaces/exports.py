@@ -6,7 +6,7 @@ import csv
 import importlib.util
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +19,6 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import visible
 
-TOPIC_COLUMNS = ("topic", "label", "n_words", "n_documents", "stability", "words", "examples")
 SHOWN_WORDS = 24  # of a topic, on the page
 # Topics beyond the colours have other markers; the key names the largest topics.
 MARKERS = ("o", "^", "s", "D")
@@ -51,9 +50,9 @@ def export_topics(
     graph = images.graph()
     places, of_word = graph.layout(), topics.of_word(images.words)
     data = _topics_data(imager, images, topics)
-    _write_csv(folder / "topics.csv", TOPIC_COLUMNS, _topic_rows(topics))
-    _write_csv(folder / "words.csv", ("word", "topic", "documents", "image"), _word_rows(data))
-    _write_csv(folder / "documents.csv", *_document_table(topics))
+    _write_csv(folder / "topics.csv", _topic_rows(data["topics"]))
+    _write_csv(folder / "words.csv", _word_rows(data["words"]))
+    _write_csv(folder / "documents.csv", _document_rows(topics))
     (folder / "topics.json").write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
     picture = map_svg(graph, places, of_word)
     (folder / "map.svg").write_text(picture, encoding="utf-8")
@@ -65,9 +64,8 @@ def export_topics(
         written.append("map.png")
     if topics.groups is not None:
         names, shares = topics.over()
-        header = ("group", *map(str, topics.topics))
         rows = ((name, *map(_rounded, row)) for name, row in zip(names, shares, strict=True))
-        _write_csv(folder / "over.csv", header, rows)
+        _write_csv(folder / "over.csv", [("group", *map(str, topics.topics)), *rows])
         written.append("over.csv")
         if drawn:
             save_over(folder / "over.png", names, shares, topics)
@@ -81,22 +79,16 @@ def _topics_data(
 ) -> dict[str, Any]:
     """Return topics, words and documents for JSON."""
     frequency, of_word = imager.document_frequency_, topics.of_word(images.words)
-    weights = images.weights
-    words = {}
+    weights, words = images.weights, {}
     for row, word in enumerate(images.words):
         part = slice(weights.indptr[row], weights.indptr[row + 1])
-        order = np.argsort(-np.abs(weights.data[part]), kind="stable")
-        image = [
-            [images.words[j], _rounded(value)]
-            for j, value in zip(
-                weights.indices[part][order], weights.data[part][order], strict=True
-            )
-        ]
+        others, values = weights.indices[part], weights.data[part]
+        order = np.argsort(-np.abs(values), kind="stable")
         topic = int(of_word[row])
         words[word] = {
             "topic": None if topic < 0 else topic + 1,
             "documents": int(frequency[row]),
-            "image": image,
+            "image": [[images.words[others[k]], _rounded(values[k])] for k in order],
         }
     over = None
     if topics.groups is not None:
@@ -125,41 +117,36 @@ def topic_data(topic: sl.topics.Topic) -> dict[str, Any]:
     }
 
 
-def _topic_rows(topics: sl.topics.Topics) -> Iterable[Sequence[Any]]:
-    for number, topic in enumerate(topics.topics, start=1):
-        stability = "" if math.isnan(topic.stability) else _rounded(topic.stability)
-        examples = " | ".join(one.title for one in topic.examples)
-        sizes = (len(topic.words), topic.n_documents)
-        yield number, str(topic), *sizes, stability, " ".join(topic.words), examples
+def _topic_rows(topics: list[dict[str, Any]]) -> Iterator[Sequence[Any]]:
+    yield "topic", "label", "n_words", "n_documents", "stability", "words", "examples"
+    for one in topics:
+        label, words = ", ".join(one["label"]), " ".join(one["words"])
+        examples = " | ".join(example["title"] for example in one["examples"])
+        sizes = (len(one["words"]), one["n_documents"])
+        yield one["topic"], label, *sizes, one["stability"], words, examples
 
 
-def _word_rows(data: dict[str, Any]) -> Iterable[Sequence[Any]]:
-    for word, facts in data["words"].items():
+def _word_rows(words: dict[str, dict[str, Any]]) -> Iterator[Sequence[Any]]:
+    yield "word", "topic", "documents", "image"
+    for word, facts in words.items():
         image = " ".join(f"{'' if weight > 0 else '-'}{other}" for other, weight in facts["image"])
-        yield word, facts["topic"] or "", facts["documents"], image
+        yield word, facts["topic"], facts["documents"], image
 
 
-def _document_table(topics: sl.topics.Topics) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+def _document_rows(topics: sl.topics.Topics) -> Iterator[Sequence[Any]]:
     grouped = topics.groups is not None
-    numbers = [f"topic {number}" for number in range(1, len(topics) + 1)]
-    header = ["number", "title", *(["group"] if grouped else []), "main topic", *numbers]
-    main = topics.main
-    rows = (
-        [
-            row + 1,
-            title,
-            *([topics.groups[row]] if topics.groups is not None else []),
-            main[row] + 1 if main[row] >= 0 else "",
-            *map(_rounded, topics.shares[row]),
-        ]
-        for row, title in enumerate(topics.titles)
-    )
-    return header, rows
+    numbers = (f"topic {number}" for number in range(1, len(topics) + 1))
+    yield "number", "title", *(["group"] if grouped else []), "main topic", *numbers
+    groups = topics.groups or [None] * len(topics.titles)
+    documents = zip(topics.titles, groups, topics.main, topics.shares, strict=True)
+    for number, (title, group, main, shares) in enumerate(documents, start=1):
+        own = [group] if grouped else []
+        yield number, title, *own, main + 1 if main >= 0 else None, *map(_rounded, shares)
 
 
-def _write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _write_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows((header, *rows))
+        csv.writer(file).writerows(rows)
 
 
 def _rounded(value: Any) -> float:

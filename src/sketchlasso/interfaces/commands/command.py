@@ -17,16 +17,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from sketchlasso.errors import (
-    Argument,
-    GridEdgeWarning,
-    InaccurateWarning,
-    Name,
-    Part,
-    SketchlassoError,
-    SketchlassoWarning,
-    Value,
-)
+from sketchlasso import errors
 from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.app import loaded
 from sketchlasso.interfaces.cli import Exit, exit_of
@@ -35,7 +26,7 @@ from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
 
 # Warnings after which a command ends with Exit.INACCURATE.
-SHORTFALLS = (InaccurateWarning, GridEdgeWarning)
+SHORTFALLS = (errors.InaccurateWarning, errors.GridEdgeWarning)
 # Parameters whose option has another name, unless the command has one of the same name.
 OTHER_NAMES = {
     "cv": "folds",
@@ -188,24 +179,24 @@ def spoken(message: BaseException | str, options: Sequence[Any] = ()) -> str:
 
     The `options` are those of the running command; missing ones are taken from other commands.
     """
-    if not isinstance(message, SketchlassoError | SketchlassoWarning):
+    if not isinstance(message, errors.SketchlassoError | errors.SketchlassoWarning):
         return " ".join(str(message).split())
     return " ".join("".join(spelled(part, options) for part in message.args).split())
 
 
-def spelled(part: Part, options: Sequence[Any] = ()) -> str:
+def spelled(part: errors.Part, options: Sequence[Any] = ()) -> str:
     """Return a part of a message in the words of the command line."""
-    if isinstance(part, Argument):
+    if isinstance(part, errors.Argument):
         return _option(part, options)
-    if isinstance(part, Name):
+    if isinstance(part, errors.Name):
         command = COMMANDS.get(part.name)
-        return command or _option(Argument(part.name), options).rstrip("=")
-    if isinstance(part, Value):
+        return command or _option(errors.Argument(part.name), options).rstrip("=")
+    if isinstance(part, errors.Value):
         return str(part) if isinstance(part.value, str) else _typed(part.value)
     return part
 
 
-def _option(argument: Argument, options: Sequence[Any]) -> str:
+def _option(argument: errors.Argument, options: Sequence[Any]) -> str:
     """Return the option of an argument, or the argument itself if there is no option."""
     found = _found(argument.name, options) or _found(argument.name, _all_options())
     if found is None:
@@ -224,7 +215,7 @@ def _typed(value: Any, spec: str = "") -> str:
     """Return a value as it is typed after an option."""
     if isinstance(value, list | tuple):
         return shlex.quote(",".join(map(str, value)))
-    return shlex.quote(format(Value(value).plain, spec))
+    return shlex.quote(format(errors.Value(value).plain, spec))
 
 
 def _found(name: str, options: Sequence[Any]) -> Any:

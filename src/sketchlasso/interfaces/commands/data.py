@@ -42,39 +42,19 @@ TABLES = {
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Data of a command.
+    """Data of a command."""
 
-    Attributes
-    ----------
-    X : ndarray, csr_array or BlockMatrix of shape (m, n)
-    y : ndarray of shape (m,), or None
-        Numbers or text.
-    names : tuple of str, or None
-        Names of the features.
-    target_name : str or None
-    source : str
-    encoding : Encoding or None
-        How columns became features, if some are not plain numbers.
-    rows : ndarray of shape (m,)
-        Numbers of the rows in the file, from 0.
-    ids : ndarray of shape (m,), or None
-        What identifies the rows.
-    gaps : ndarray of shape (m, c), or None
-        Which cells of the columns of `encoding` have been filled.
-    impute : str or None
-        How they were filled.
-    """
-
-    X: Any
-    y: Any
-    names: tuple[str, ...] | None
+    X: Any  # (m, n): ndarray, csr_array or BlockMatrix
+    y: Any  # (m,) numbers or text, or None
+    names: tuple[str, ...] | None  # of the features
     target_name: str | None
     source: str
+    # How columns became features, if some are not plain numbers.
     encoding: sl.io.Encoding | None = None
-    rows: Any = None
-    ids: Any = None
-    gaps: Any = None
-    impute: str | None = None
+    rows: Any = None  # (m,) their numbers in the file, from 0
+    ids: Any = None  # (m,) what identifies the rows, or None
+    gaps: Any = None  # (m, c) which cells of the columns of `encoding` have been filled, or None
+    impute: str | None = None  # how they were filled
 
     @property
     def response(self) -> Any:
@@ -250,10 +230,10 @@ class Given:
 
 
 @contextmanager
-def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator[None]:
+def at_work(given: Given, options: BlockOptions, watch: Watch | None) -> Iterator[None]:
     """Run what is inside on the cluster that was asked for, if the data are in blocks."""
     if given.in_blocks:
-        with blocks.cluster(None if watch is None else watch.blocks):
+        with options.cluster(None if watch is None else watch.blocks):
             yield
     else:
         yield
@@ -262,7 +242,6 @@ def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator
 def read_given(
     files: Path | Sequence[Path],
     options: DataOptions,
-    blocks: BlockOptions | None = None,
     *,
     encoding: sl.io.Encoding | None = None,
     id: str | None = None,
@@ -274,8 +253,8 @@ def read_given(
     features; other columns are ignored then. `id` is the column that identifies rows. If the
     command needs a target, none was named and the table cannot be read, the error asks for it.
     """
-    if blocks is not None:
-        blocks.check()
+    if isinstance(options, BlockOptions):
+        options.check()
     paths = [files] if isinstance(files, Path) else list(files)
     path = paths[0]
     names_target = options.names_target()
@@ -284,8 +263,8 @@ def read_given(
         # One file has no need of blocks, which hold numbers only.
         path, is_pattern = Path(matching[0]), False
         paths = [path]
-    if len(paths) > 1 or path.is_dir() or is_pattern or (blocks is not None and blocks.asked):
-        table: Any = _read_outline(paths, options, blocks)
+    if len(paths) > 1 or path.is_dir() or is_pattern or options.in_blocks:
+        table: Any = _read_outline(paths, options)
     else:
         try:
             table = _read(path, options, encoding, id)
@@ -324,7 +303,7 @@ def read_given(
     return given
 
 
-def _no_target(source: Any, names: Sequence[str]) -> InvalidInputError:
+def _no_target(source: Path | str, names: Sequence[str]) -> InvalidInputError:
     """Return the error for data without a target, with the columns to choose from."""
     how = f"choose the column of {source} to predict with --target"
     if not names:
@@ -357,9 +336,7 @@ def _read(
     return by_name_or_position(read, target=options.target, drop=options.drop or [], id=id)
 
 
-def _read_outline(
-    paths: list[Path], options: DataOptions, blocks: BlockOptions | None
-) -> sl.io.Shards:
+def _read_outline(paths: list[Path], options: DataOptions) -> sl.io.Shards:
     for name in ("separator", "vocabulary", "impute"):
         if getattr(options, name) is not None:
             raise InvalidInputError(
@@ -370,7 +347,7 @@ def _read_outline(
         paths,
         format=options.format,  # type: ignore[arg-type]
         n_features=options.n_features,
-        memory=None if blocks is None else blocks.memory,
+        memory=options.memory if isinstance(options, BlockOptions) else None,
     )
     return by_name_or_position(read, target=options.target, drop=options.drop or [])
 

@@ -56,11 +56,13 @@ def demo(
     digits, diabetes = _four_against_nine(), _diabetes()
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
     screen.say("getting ready (the first run compiles for a few seconds)")
-    compiling = _warm_up(found, digits, tol)
+    classifier = sl.SqrtLassoClassifierCV(
+        sketch=found, alphas=alphas, cv=digits.folds, radius="realised", tol=tol
+    )
+    compiling = _warm_up(found, classifier, digits)
     exact = sl.SqrtLassoCV(sketch=None, alphas=alphas, cv=diabetes.folds, tol=tol)
     judged, ours = _fitted("sketchlasso SqrtLassoCV", exact, diabetes)
     theirs, unfinished = _lasso_cv(diabetes, alphas)
-    classifier = _classifier(found, digits, alphas, tol)
     model, sketched = _fitted("SqrtLassoClassifierCV", classifier, digits)
     sketched["seconds"] += found.cost.seconds
     left_out = _leave_one_out(found, digits, model)
@@ -160,19 +162,15 @@ def _four_against_nine() -> _Task:
     return _Task(parts[0], parts[2], parts[1], parts[3], list(folds))
 
 
-def _warm_up(found: sl.Sketch, digits: _Task, tol: float) -> float:
+def _warm_up(found: sl.Sketch, classifier: sl.SqrtLassoClassifierCV, digits: _Task) -> float:
     """Run every kernel once; return the seconds that this took."""
-    start = perf_counter()
-    _classifier(found, digits, WARM_UP, tol).fit(digits.X, digits.y)
-    sl.SqrtLassoCV(sketch=None, alphas=WARM_UP, tol=tol).fit(digits.X, digits.y)
-    sl.leave_one_out(found, digits.X, digits.y, alpha=1.0, radius=1.0, rows=np.arange(2))
+    from sklearn.base import clone
+
+    start, X, y = perf_counter(), digits.X, digits.y
+    clone(classifier).set_params(alphas=WARM_UP).fit(X, y)
+    sl.SqrtLassoCV(sketch=None, alphas=WARM_UP, tol=classifier.tol).fit(X, y)
+    sl.leave_one_out(found, X, y, alpha=1.0, radius=1.0, rows=np.arange(2))
     return perf_counter() - start
-
-
-def _classifier(found: sl.Sketch, digits: _Task, alphas: Any, tol: float) -> Any:
-    return sl.SqrtLassoClassifierCV(
-        sketch=found, alphas=alphas, cv=digits.folds, radius="realised", tol=tol
-    )
 
 
 def _fitted(name: str, model: Any, task: _Task) -> tuple[Any, dict[str, Any]]:

@@ -13,14 +13,8 @@ import sketchlasso as sl
 from sketchlasso.interfaces import Model, Search
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.outputs import panels, save_picture
-from sketchlasso.interfaces.commands.report import (
-    Bar,
-    Facts,
-    Sheet,
-    evenly,
-    label,
-    short,
-)
+from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, evenly, label, sheet_of, short
+from sketchlasso.interfaces.plots.canvas import Axes, hue
 from sketchlasso.interfaces.plots.cross_validation import over_folds
 from sketchlasso.interfaces.plots.inputs import feature_labels, line_of_estimator
 from sketchlasso.types import FloatArray, IntArray
@@ -100,12 +94,12 @@ def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tu
     """List the largest coefficients."""
     rows = np.atleast_2d(model.coef_)
     order = _largest(rows)
-    if top == 0 or len(order) == 0:
-        return ()
-    heads = response_names(model, "coefficient")
-    shown = tuple((feature_name(names, int(j)), *map(float, rows[:, j])) for j in order[:top])
-    title = f"largest {len(shown)} of {len(order)} coefficients"
-    return (Sheet(title, ("feature", *heads), shown),)
+    shown = order[:top]
+    columns = (
+        ("feature", {j: feature_name(names, int(j)) for j in shown}),
+        *zip(response_names(model, "coefficient"), rows, strict=True),
+    )
+    return sheet_of(f"largest {len(shown)} of {len(order)} coefficients", columns, shown)
 
 
 def _each(values: Any) -> str:
@@ -134,7 +128,7 @@ def feature_name(names: Sequence[str] | None, j: int) -> str:
     return f"feature {j}" if names is None else names[j]
 
 
-def effects_of(model: Model, X: Any) -> Any:
+def effects_of(model: Model, X: Any) -> FloatArray:
     """Return effects (t, n): coefficients times the standard deviations of the columns.
 
     For data in blocks, whose columns are not in memory, they are the coefficients themselves.
@@ -145,7 +139,7 @@ def effects_of(model: Model, X: Any) -> Any:
     return rows * _deviations(X)
 
 
-def _deviations(X: Any) -> Any:
+def _deviations(X: Any) -> FloatArray:
     """Return standard deviations (n,) of the columns of X (m, n)."""
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
@@ -160,32 +154,25 @@ def _deviations(X: Any) -> Any:
 def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
     """List the largest effects for people; of several classes or targets, those of each."""
     rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
-    shares = getattr(model, "fold_share_", None)
-    shares = None if shares is None else np.atleast_2d(shares)
-    names, listed = response_names(model, ""), _largest_of_each(effects, top)
-    if not listed:
-        return ()
-    reach = max(abs(effects[place]) for place in listed) or 1.0
-    several = len(rows) > 1
-    table = [
-        (
-            *((names[t],) if several else ()),
-            feature_name(given.names, j),
-            float(effects[t, j]),
-            float(rows[t, j]),
-            *(() if shares is None else (f"{shares[t, j]:.0%}",)),
-            Bar(float(effects[t, j]) / reach),
-        )
-        for t, j in listed
+    listed = _largest_of_each(effects, top)
+    values = [float(effects[place]) for place in listed]
+    reach = max(map(abs, values), default=0.0) or 1.0
+    columns: list[tuple[str, Any]] = [
+        ("feature", [feature_name(given.names, j) for _, j in listed]),
+        ("per std. dev.", values),
+        ("per unit", [float(rows[place]) for place in listed]),
     ]
-    heads = (
-        *(("class" if hasattr(model, "classes_") else "target",) if several else ()),
-        *("feature", "per std. dev.", "per unit"),
-        *(() if shares is None else ("in folds",)),
-        "",
-    )
-    which = ", the largest of each" if several and len(listed) < np.count_nonzero(rows) else ""
-    return (Sheet(_effects_title(model, given, len(listed)) + which, heads, tuple(table)),)
+    if hasattr(model, "fold_share_"):
+        shares = np.atleast_2d(model.fold_share_)
+        columns.append(("in folds", [f"{shares[place]:.0%}" for place in listed]))
+    columns.append(("", [Bar(value / reach) for value in values]))
+    title = _effects_title(model, given, len(listed))
+    if len(rows) > 1:
+        names = response_names(model, "")
+        whose = "class" if hasattr(model, "classes_") else "target"
+        columns.insert(0, (whose, [names[t] for t, _ in listed]))
+        title += ", the largest of each" if len(listed) < np.count_nonzero(rows) else ""
+    return sheet_of(title, columns, range(len(listed)))
 
 
 def _largest_of_each(effects: FloatArray, top: int) -> list[tuple[int, int]]:
@@ -235,7 +222,7 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
     save_picture(axes["effects"], path)
 
 
-def _draw_path(estimator: Model, given: Given, ax: Any) -> sl.plots.PathDisplay:
+def _draw_path(estimator: Model, given: Given, ax: Axes) -> sl.plots.PathDisplay:
     """Draw effects against the penalty, in the units of the bars beside them."""
     line, used = line_of_estimator(estimator, given.X, given.response, 0)
     drawn = sl.plots.PathDisplay(
@@ -248,7 +235,7 @@ def _draw_path(estimator: Model, given: Given, ax: Any) -> sl.plots.PathDisplay:
     return drawn
 
 
-def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
+def _share_penalties(scores: Axes, drawn: sl.plots.PathDisplay) -> None:
     """Give the scores and the path below them the same penalties, labelled once."""
     (left, right), (first, last) = scores.get_xlim(), drawn.ax_.get_xlim()
     for ax in (scores, drawn.ax_):
@@ -258,10 +245,8 @@ def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
     drawn.count_axis_.set_visible(False)
 
 
-def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
+def _draw_effects(estimator: Model, given: Given, ax: Axes) -> None:
     """Draw the largest effects as bars, the largest on top."""
-    from sketchlasso.interfaces.plots.canvas import hue
-
     effects, whose = effects_of(estimator, given.X), response_names(estimator, "")
     listed = _largest_of_each(effects, MOST_BARS)[::-1]
     values = [float(effects[place]) for place in listed]
@@ -302,16 +287,14 @@ def chosen_words(curves: list[dict[str, Any]]) -> str:
     return f"{means[0]:.4g} +- {error:.2g} on held-out rows"
 
 
-def curve_sheet(curve: dict[str, Any], metric: str) -> Sheet:
+def curve_sheet(curve: dict[str, Any], metric: str) -> tuple[Sheet, ...]:
     """List the scores of about ten penalties, including the chosen one."""
     count = len(curve["alphas"])
     places = np.union1d(evenly(count, 10), [curve["chosen"]])
-    rows = tuple(
-        (
-            *(float(curve[name][k]) for name in ("alphas", "mean", "standard_error")),
-            "chosen" if k == curve["chosen"] else "",
-        )
-        for k in places
+    columns = (
+        ("alpha", curve["alphas"]),
+        (metric, curve["mean"]),
+        ("standard error", curve["standard_error"]),
+        ("", ["chosen" if k == curve["chosen"] else "" for k in range(count)]),
     )
-    title = f"{len(rows)} of {count} penalties"
-    return Sheet(title, ("alpha", metric, "standard error", ""), rows)
+    return sheet_of(f"{len(places)} of {count} penalties", columns, places)

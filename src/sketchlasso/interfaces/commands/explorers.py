@@ -39,8 +39,8 @@ class ViewOptions:
         self,
         screen: Screen,
         data: dict[str, Any],
-        shown: Any,
-        images: Any = None,
+        shown: sl.topics.TopicImager | sl.graphs.Graph,
+        images: sl.topics.WordImages | None = None,
         source: str = "a network",
     ) -> Report:
         """Serve an imager or a graph until Ctrl-C, then report `data`.

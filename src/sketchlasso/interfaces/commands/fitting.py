@@ -14,31 +14,8 @@ from scipy import sparse
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model
+from sketchlasso.interfaces.commands import describe, options
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.describe import (
-    chosen_words,
-    curve_sheet,
-    draw_model,
-    effect_sheet,
-    listed_coefficients,
-    model_data,
-    model_words,
-    score_curves,
-    solver_facts,
-)
-from sketchlasso.interfaces.commands.options import (
-    AlphaMinRatio,
-    Alphas,
-    BlockOptions,
-    DataOptions,
-    Files,
-    ModelOptions,
-    Top,
-    Verbose,
-    alphas_of,
-    check_choice,
-    penalty_of,
-)
 from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.scoring import (
     Score,
@@ -56,8 +33,8 @@ SPLITS = ("shuffled", "ordered", "time")
 class SearchOptions:
     """Which penalties are compared, on which folds, by which score."""
 
-    alphas: Alphas = "100"
-    alpha_min_ratio: AlphaMinRatio = None
+    alphas: options.Alphas = "100"
+    alpha_min_ratio: options.AlphaMinRatio = None
     folds: Annotated[int, "Number of folds."] = 5
     split: Annotated[
         str,
@@ -73,7 +50,7 @@ class SearchOptions:
         """Return the training and test rows of each fold, for responses y (m,)."""
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
-        check_choice("--split", self.split, SPLITS)
+        options.check_choice("--split", self.split, SPLITS)
         stratified = classes and self.split != "time"
         labels, counts = np.unique(y, return_counts=True)
         most = int(counts.max()) if stratified else len(y)
@@ -116,15 +93,15 @@ class ResultOptions:
         Path | None,
         "Picture of the path and the effects, in cv of the scores too (.png, .svg, .pdf).",
     ] = None
-    top: Top = 10
-    verbose: Verbose = False
+    top: options.Top = 10
+    verbose: options.Verbose = False
 
     def check(self, given: Given, classes: bool) -> None:
         """Refuse, before the fit, a calibration that is impossible after it."""
         method = self.calibrate
         if method is None:
             return
-        check_choice("--calibrate", method, ("jackknife+", "cv+"))
+        options.check_choice("--calibrate", method, ("jackknife+", "cv+"))
         if classes:
             raise InvalidInputError(
                 "--calibrate cannot be used for classes, because intervals are for numbers; leave "
@@ -136,15 +113,17 @@ class ResultOptions:
                 "out of data in memory; leave it out, or read one file without --memory."
             )
 
-    def finish(self, estimator: Model, given: Given) -> Facts:
-        """Calibrate, draw and save a fitted model as asked; return facts about the calibration."""
+    def finish(self, estimator: Model, given: Given, seconds: float) -> Facts:
+        """Calibrate, draw and save a fitted model as asked; return facts about the fit."""
         facts: Facts = ()
+        if self.verbose:
+            facts = (*describe.solver_facts(estimator), ("seconds", f"{seconds:.2f}"))
         method: Any = self.calibrate
         if method is not None:
             estimator.calibrate(given.X, given.response, method=method)
             given.note_on_gaps("--calibrate left rows out after gaps were filled from all rows")
-            facts = (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
-        draw_model(estimator, given, self.plot)
+            facts += (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
+        describe.draw_model(estimator, given, self.plot)
         if self.output is not None:
             estimator.set_params(verbose=False)
             if given.names is not None and not sparse.issparse(given.X):
@@ -162,10 +141,9 @@ class ResultOptions:
 
 
 def fit(
-    file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
-    model: ModelOptions,
+    file: options.Files,
+    data: options.BlockOptions,
+    model: options.ModelOptions,
     result: ResultOptions,
     screen: Screen,
     alpha: Annotated[
@@ -178,19 +156,19 @@ def fit(
 
     The square-root LASSO, or its classifier if the target means classes.
     """
-    given = read_given(file, data, blocks, needs_target=True)
+    given = read_given(file, data, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)
     kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
     start = perf_counter()
-    with screen.watching("fitting") as watch, at_work(given, blocks, watch):
+    with screen.watching("fitting") as watch, at_work(given, data, watch):
         estimator: Model = kind(
-            alpha=penalty_of(alpha, "rigorous", "rigorous-robust"),
+            alpha=options.penalty_of(alpha, "rigorous", "rigorous-robust"),
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         scores = training_scores(estimator, given)
-        finished = result.finish(estimator, given)
+        finished = result.finish(estimator, given, seconds)
     return Report(
         data={
             **_data(estimator, given),
@@ -200,19 +178,17 @@ def fit(
         facts=(
             *score_facts(scores, "on the training rows (use cv for held-out scores)"),
             *_facts(estimator, given),
-            *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,
         ),
-        sheets=effect_sheet(estimator, given, result.top),
+        sheets=describe.effect_sheet(estimator, given, result.top),
         closing="" if np.any(estimator.coef_) else NOTHING_USED,
     )
 
 
 def cv(
-    file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
-    model: ModelOptions,
+    file: options.Files,
+    data: options.BlockOptions,
+    model: options.ModelOptions,
     search: SearchOptions,
     result: ResultOptions,
     screen: Screen,
@@ -221,7 +197,7 @@ def cv(
 
     Then fit on all rows and write a model file.
     """
-    given = read_given(file, data, blocks, needs_target=True)
+    given = read_given(file, data, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
@@ -229,9 +205,9 @@ def cv(
     rows = search.split_rows(given.response, classes, model.seed)
     start = perf_counter()
     words = f"{search.folds}-fold cross-validation"
-    with screen.watching(words) as watch, at_work(given, blocks, watch):
+    with screen.watching(words) as watch, at_work(given, data, watch):
         estimator = kind(
-            alphas=alphas_of(search.alphas),
+            alphas=options.alphas_of(search.alphas),
             alpha_min_ratio=search.alpha_min_ratio,
             cv=rows,
             scoring=metric,
@@ -240,8 +216,8 @@ def cv(
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         estimator.set_params(cv=search.folds)
-        finished = result.finish(estimator, given)
-    scores, curves = held_out_scores(estimator, given, rows), score_curves(estimator)
+        finished = result.finish(estimator, given, seconds)
+    scores, curves = held_out_scores(estimator, given, rows), describe.score_curves(estimator)
     where = f"on held-out rows ({search.folds} folds, {search.split})"
     return Report(
         data={
@@ -263,12 +239,11 @@ def cv(
             *score_facts(scores, where),
             *_facts(estimator, given),
             *_searched(search, result, metric, scores, curves),
-            *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,
         ),
         sheets=(
-            *effect_sheet(estimator, given, result.top),
-            *((curve_sheet(curves[0], metric),) if result.verbose else ()),
+            *describe.effect_sheet(estimator, given, result.top),
+            *(describe.curve_sheet(curves[0], metric) if result.verbose else ()),
         ),
     )
 
@@ -284,20 +259,20 @@ def _searched(
     known = len(curves) == 1 and metric in map(str.lower, scores)
     if known or not (result.verbose or search.scoring is not None):
         return ()
-    return ((metric, chosen_words(curves)),)
+    return ((metric, describe.chosen_words(curves)),)
 
 
 def _data(estimator: Model, given: Given) -> dict[str, Any]:
     return {
         "n_samples": given.X.shape[0],
         "target": given.target_name,
-        **model_data(estimator),
-        "coefficients": listed_coefficients(estimator, given.names, given.X),
+        **describe.model_data(estimator),
+        "coefficients": describe.listed_coefficients(estimator, given.names, given.X),
     }
 
 
 def _facts(estimator: Model, given: Given) -> Facts:
     return (
         *given.facts(getattr(estimator, "classes_", None)),
-        ("model", model_words(estimator)),
+        ("model", describe.model_words(estimator)),
     )

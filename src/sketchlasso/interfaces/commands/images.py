@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, ClassVar
@@ -15,13 +15,8 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.interfaces.cli import resumable
+from sketchlasso.interfaces.commands import outputs
 from sketchlasso.interfaces.commands.options import ClusterOptions, Seed, Verbose
-from sketchlasso.interfaces.commands.outputs import (
-    GraphFile,
-    check_graph_file,
-    save_picture,
-    write_graph,
-)
 from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exports import image_figure
@@ -111,8 +106,13 @@ def image(
     _draw([[(name_of(one), one)] for one in images], plot)
     sheets = []
     for one, matches in zip(images, behind, strict=True):
-        sheets += [image_sheet(one), *([document_sheet(one, matches)] if matches else [])]
-    return Report(found, sheets=tuple(sheets), closing=advice_lines(images))
+        sheets.append(image_sheet(one))
+        if matches:
+            rows = tuple((f"{match.score:.1f}", match.title) for match in matches)
+            heads = ("score", "document")
+            sheets.append(Sheet(f"{name_of(one)}: documents behind it", heads, rows))
+    advice = [f"{name_of(one)} is weak: {one.advice}" for one in images if one.advice]
+    return Report(found, sheets=tuple(sheets), closing="\n".join(advice))
 
 
 def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> None:
@@ -123,7 +123,7 @@ def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None)
         figure = image_figure(rows)
     except ModuleNotFoundError as missing:
         raise MissingExtraError("--plot", str(missing.name), "plot") from missing
-    save_picture(figure.axes[0], path)
+    outputs.save_picture(figure.axes[0], path)
 
 
 def ask(
@@ -209,14 +209,14 @@ def image_all(
 def graph(
     images: Annotated[Path, typer.Argument(metavar="IMAGES", help="A file written by topics all.")],
     screen: Screen,
-    output: GraphFile,
+    output: outputs.GraphFile,
     rule: Annotated[str, "Link words if either (or) or each (and) is in the other's image."] = "or",
     communities: Annotated[bool, "Find groups of words, and write them too."] = False,
     drop_isolated: Annotated[bool, "Leave out words without links."] = False,
     seed: Seed = 0,
 ) -> Report:
     """Join the images of all words into one graph."""
-    check_graph_file(output, communities)
+    outputs.check_graph_file(output, communities)
     stored = sl.topics.load_images(images)
     joined = sl.topics.word_graph(
         stored.weights,
@@ -224,7 +224,7 @@ def graph(
         rule,  # type: ignore[arg-type]
         drop_isolated=drop_isolated,
     )
-    return write_graph(joined, output, communities, seed, noun="word", verb="names")
+    return outputs.write_graph(joined, output, communities, seed, noun="word", verb="names")
 
 
 def images_data(images: sl.topics.WordImages) -> dict[str, Any]:
@@ -270,10 +270,7 @@ def image_data(
     found = {name: getattr(image, name) for name in (*names, *judged)}
     found["advice"] = image.advice or None
     if documents:
-        found["documents"] = [
-            {"number": one.number, "title": one.title, "score": one.score, "text": one.text}
-            for one in documents
-        ]
+        found["documents"] = list(map(asdict, documents))
     return found
 
 
@@ -283,14 +280,6 @@ def image_words(image: sl.topics.TopicImage) -> str:
         word if sign > 0 else f"-{word}"
         for word, sign in zip(image.words, image.signs, strict=True)
     )
-
-
-def document_sheet(
-    image: sl.topics.TopicImage, documents: Sequence[sl.topics.DocumentMatch]
-) -> Sheet:
-    """Return the table of the documents behind an image."""
-    rows = tuple((f"{one.score:.1f}", one.title) for one in documents)
-    return Sheet(f"{name_of(image)}: documents behind it", ("score", "document"), rows)
 
 
 def compared_sheet(compared: sl.topics.ComparedImages, first: Path, second: Path) -> Sheet:
@@ -312,13 +301,11 @@ def compared_sheet(compared: sl.topics.ComparedImages, first: Path, second: Path
 
 def compared_data(compared: sl.topics.ComparedImages) -> dict[str, Any]:
     """Describe two images of one word for machines."""
+    names = ("shared", "only_first", "only_second", "overlap")
     return {
         "first": image_data(compared.first),
         "second": image_data(compared.second),
-        "shared": list(compared.shared),
-        "only_first": list(compared.only_first),
-        "only_second": list(compared.only_second),
-        "overlap": compared.overlap,
+        **{name: getattr(compared, name) for name in names},
     }
 
 
@@ -339,10 +326,3 @@ def judged(image: sl.topics.TopicImage) -> str:
     percent = 100 * max(image.held_out, 0.0)
     share = f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
     return f"{image.quality}, these words explain {share} of its variance in held-out documents"
-
-
-def advice_lines(images: Sequence[sl.topics.TopicImage]) -> str:
-    """Return a line of advice for every weak image that has one."""
-    return "\n".join(
-        f"{name_of(image)} is weak: {image.advice}" for image in images if image.advice
-    )

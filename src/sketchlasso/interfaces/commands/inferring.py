@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,24 +14,12 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError
+from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.describe import feature_name
-from sketchlasso.interfaces.commands.options import (
-    DataOptions,
-    File,
-    Seed,
-    Threads,
-    check_choice,
-    penalty_of,
-)
-from sketchlasso.interfaces.commands.outputs import (
-    check_table,
-    panels,
-    save_picture,
-    write_columns,
-)
-from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
+from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
+from sketchlasso.types import FloatArray
 
 # How many intervals are drawn at most: those of the smallest p-values.
 MOST_DRAWN = 20
@@ -42,8 +31,8 @@ ADJUSTMENTS = {
 
 
 def infer(
-    file: File,
-    data: DataOptions,
+    file: options.File,
+    data: options.DataOptions,
     screen: Screen,
     level: Annotated[float, "Level of the confidence intervals."] = 0.95,
     adjust: Annotated[
@@ -70,17 +59,17 @@ def infer(
         raise InvalidInputError(
             f"--level must be strictly between 0 and 1, such as 0.95, not {level:g}."
         )
-    check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
-    check_table(output, text=True)
+    options.check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
+    outputs.check_table(output, text=True)
     given = read_given(file, data, needs_target=True).without_references()
-    penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
+    penalty = options.penalty_of(alpha, "rigorous", "rigorous-robust")
     adjustment: Any = ADJUSTMENTS[adjust]
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:
         found = _inferred(given, penalty, robust, watch)
     seconds = perf_counter() - start
     columns = _columns(found, level, adjustment)
-    write_columns(output, columns, found.names)
+    outputs.write_columns(output, columns, found.names)
     if plot is not None:
         _draw(found, level, adjustment, plot)
     facts = _facts(found, given, columns, level, adjustment)
@@ -102,7 +91,7 @@ def infer(
 
 
 def _inferred(
-    given: Given, alpha: Any, robust: bool, watch: Watch | None
+    given: Given, alpha: float | str, robust: bool, watch: Watch | None
 ) -> sl.inference.Desparsified:
     """Estimate the coefficients; an error about columns names the options that leave them out."""
     y = given.response
@@ -121,10 +110,10 @@ def _inferred(
             progress=None if watch is None else partial(watch.blocks, what="features"),
         )
     except UnusableColumnsError as refused:
-        options = given.drop_options(refused.columns)
-        if not options:
+        drops = given.drop_options(refused.columns)
+        if not drops:
             raise
-        raise InvalidInputError(f"{str(refused).rstrip('.')} with {options}.") from None
+        raise InvalidInputError(f"{str(refused).rstrip('.')} with {drops}.") from None
 
 
 def _facts(
@@ -166,34 +155,31 @@ def _columns(found: sl.inference.Desparsified, level: float, adjustment: Any) ->
 
 def _draw(found: sl.inference.Desparsified, level: float, adjustment: Any, plot: Path) -> None:
     shown = min(len(found.names), MOST_DRAWN)
-    axes = panels([["intervals", "p-values"]], height=max(4.0, 1.2 + 0.28 * shown))
+    axes = outputs.panels([["intervals", "p-values"]], height=max(4.0, 1.2 + 0.28 * shown))
     sl.plots.plot_forest(found, level=level, top=shown, ax=axes["intervals"])
     sl.plots.plot_volcano(found, cutoff=1 - level, adjustment=adjustment, ax=axes["p-values"])
-    save_picture(axes["intervals"], plot)
+    outputs.save_picture(axes["intervals"], plot)
 
 
 def _sheet(
     found: sl.inference.Desparsified, columns: dict[str, Any], level: float, top: int
 ) -> tuple[Sheet, ...]:
+    shown = (
+        ("feature", found.names),
+        ("estimate", columns["estimate"]),
+        ("error", columns["standard_error"]),
+        ("lower", columns["lower"]),
+        ("upper", columns["upper"]),
+        ("p-value", _probabilities(columns["p_value"])),
+        ("adjusted", _probabilities(columns["adjusted"])),
+    )
     order = np.argsort(found.p_value, kind="stable")[:top]
-    if len(order) == 0:
-        return ()
-    shown = ("estimate", "standard_error", "lower", "upper", "p_value", "adjusted")
-    rows = tuple(
-        (found.names[j], *(_number(name, float(columns[name][j])) for name in shown)) for j in order
-    )
-    return (
-        Sheet(
-            f"smallest p-values, {100 * level:g} % intervals",
-            ("feature", "estimate", "error", "lower", "upper", "p-value", "adjusted"),
-            rows,
-        ),
-    )
+    return sheet_of(f"smallest p-values, {100 * level:g} % intervals", shown, order)
 
 
-def _number(column: str, value: float) -> float | str:
-    """Return a number for people; a p-value that is too small for a float is not zero."""
-    return "< 1e-300" if value == 0 and column in ("p_value", "adjusted") else value
+def _probabilities(values: FloatArray) -> list[float | str]:
+    """Return p-values for people; those that are too small for a float are not zero."""
+    return [value or "< 1e-300" for value in values]
 
 
 @dataclass(frozen=True)
@@ -218,8 +204,8 @@ class SelectionOptions:
     intercept: Annotated[bool, "Whether models have an intercept."] = True
     standardize: Annotated[bool, "Divide columns by their standard deviations."] = True
     positive: Annotated[bool, "Choose positive effects only."] = False
-    threads: Threads = -1
-    seed: Seed = 0
+    threads: options.Threads = -1
+    seed: options.Seed = 0
 
     def selector(self, watch: Watcher | None) -> sl.inference.StabilitySelection:
         """Return the selector that the options ask for."""
@@ -239,8 +225,8 @@ class SelectionOptions:
 
 
 def stability(
-    file: File,
-    data: DataOptions,
+    file: options.File,
+    data: options.DataOptions,
     rule: SelectionOptions,
     screen: Screen,
     output: Annotated[
@@ -254,7 +240,7 @@ def stability(
 
     The rows are split in half many times; features that are chosen on most halves are selected.
     """
-    check_table(output, text=True)
+    outputs.check_table(output, text=True)
     given = read_given([file], data, needs_target=True)
     y, classes = given.signs(None)
     start = perf_counter()
@@ -263,9 +249,10 @@ def stability(
     seconds = perf_counter() - start
     given.note_on_gaps("gaps were filled from all rows before the rows were split in half")
     columns = {"frequency": selector.frequencies_, "selected": selector.get_support()}
-    write_columns(output, columns, [feature_name(given.names, j) for j in range(given.X.shape[1])])
+    names = [feature_name(given.names, j) for j in range(given.X.shape[1])]
+    outputs.write_columns(output, columns, names)
     if plot is not None:
-        save_picture(sl.plots.plot_stability(selector, feature_names=given.names).ax_, plot)
+        outputs.save_picture(sl.plots.plot_stability(selector, feature_names=given.names).ax_, plot)
     selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
     bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
     return Report(
@@ -278,7 +265,7 @@ def stability(
             ("selected", selected),
             ("seconds", f"{seconds:.2f}"),
         ),
-        sheets=_shares_sheet(selector, given, top),
+        sheets=_shares_sheet(selector, names, top),
     )
 
 
@@ -301,22 +288,16 @@ def _selected(selector: sl.inference.StabilitySelection, given: Given) -> dict[s
 
 
 def _shares_sheet(
-    selector: sl.inference.StabilitySelection, given: Given, top: int
+    selector: sl.inference.StabilitySelection, names: Sequence[str], top: int
 ) -> tuple[Sheet, ...]:
     """List the features chosen most often, down to half of the cutoff."""
     often = selector.frequencies_
     order = np.argsort(-often, kind="stable")[:top]
     order = order[often[order] >= 0.5 * selector.cutoff_]
-    if len(order) == 0:
-        return ()
-    support = selector.get_support()
-    rows = tuple(
-        (
-            feature_name(given.names, int(j)),
-            float(often[j]),
-            "selected" if support[j] else "",
-            Bar(float(often[j])),
-        )
-        for j in order
+    columns = (
+        ("feature", names),
+        ("share", often),
+        ("", np.where(selector.get_support(), "selected", "")),
+        ("", list(map(Bar, often))),
     )
-    return (Sheet("share of half-samples", ("feature", "share", "", ""), rows),)
+    return sheet_of("share of half-samples", columns, order)

@@ -11,36 +11,23 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces import Model
+from sketchlasso.interfaces.commands import options, scoring
 from sketchlasso.interfaces.commands.data import at_work, read_given
-from sketchlasso.interfaces.commands.options import (
-    BlockOptions,
-    DataOptions,
-    Files,
-    ModelOptions,
-    Verbose,
-    penalty_of,
-)
 from sketchlasso.interfaces.commands.outputs import check_table, write_columns
-from sketchlasso.interfaces.commands.report import Facts, Report, Sheet
-from sketchlasso.interfaces.commands.scoring import (
-    Score,
-    class_scores,
-    r2,
-    score_data,
-    score_facts,
-)
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 from sketchlasso.interfaces.commands.solving import sketch_words
+from sketchlasso.types import FloatArray, IntArray
 
 # Leaving a row out moves the solution little, which a coarse gap would not show.
 FINE = 1e-9
 
 
 def loo(
-    file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
-    model: ModelOptions,
+    file: options.Files,
+    data: options.BlockOptions,
+    model: options.ModelOptions,
     screen: Screen,
     alpha: Annotated[str | None, "Penalty: a number, or pivotal (the default)."] = None,
     from_model: Annotated[
@@ -51,7 +38,7 @@ def loo(
     ] = None,
     output: Annotated[Path | None, "Table to write, one row per left-out row."] = None,
     top: Annotated[int, typer.Option(help="How many influential rows to show.", min=0)] = 5,
-    verbose: Verbose = False,
+    verbose: options.Verbose = False,
 ) -> Report:
     """Leave every row out once, and report which rows matter.
 
@@ -59,13 +46,13 @@ def loo(
     """
     model.refuse("loo", "relaxed", "refine")
     check_table(output)
-    given = read_given(file, data, blocks, needs_target=True)
+    given = read_given(file, data, needs_target=True)
     y, classes = given.signs(model.classify)
     stored = None if from_model is None else _stored(from_model, alpha)
     X, _ = model.scaled(given.X, stored)
     chosen = _drawn(rows, len(y), model.seed)
     start = perf_counter()
-    with screen.watching("leave-one-out") as watch, at_work(given, blocks, watch):
+    with screen.watching("leave-one-out") as watch, at_work(given, data, watch):
         level, radius = _penalty(alpha, stored, model, X)
         sketch, found = _leave_out(model, X, y, chosen, watch, alpha=level, radius=radius)
     seconds = perf_counter() - start
@@ -84,14 +71,14 @@ def loo(
         data={
             "target": given.target_name,
             "alpha": level,
-            "scores": score_data(scores),
+            "scores": scoring.score_data(scores),
             "row": numbers,
             **columns,
             "worst_gap": float(found.relative_gap.max()),
             "seconds": seconds,
         },
         facts=(
-            *score_facts(scores, "on left-out rows"),
+            *scoring.score_facts(scores, "on left-out rows"),
             *given.facts(classes),
             ("alpha", f"{level:.4g}"),
             ("rows", f"{len(found.rows)} left out, one at a time"),
@@ -110,7 +97,7 @@ def _solver_facts(sketch: sl.Sketch, found: sl.LeaveOneOut, seconds: float) -> F
 
 
 def _leave_out(
-    model: ModelOptions, X: Any, y: Any, rows: Any, watch: Watcher | None, **level: Any
+    model: options.ModelOptions, X: Any, y: Any, rows: Any, watch: Watcher | None, **level: Any
 ) -> tuple[sl.Sketch, sl.LeaveOneOut]:
     sketch = model.make_sketch(X, y, needed=True)
     assert sketch is not None
@@ -128,10 +115,12 @@ def _leave_out(
     return sketch, found
 
 
-def _penalty(alpha: str | None, stored: Any, model: ModelOptions, X: Any) -> tuple[float, Any]:
+def _penalty(
+    alpha: str | None, stored: Model | None, model: options.ModelOptions, X: Any
+) -> tuple[float, Any]:
     """Return penalty and radius of leave-one-out."""
     if stored is None:
-        level = penalty_of(alpha or "pivotal")
+        level = options.penalty_of(alpha or "pivotal")
         if isinstance(level, str):
             level = sl.pivotal_alpha(X, fit_intercept=model.intercept)
         return level, model.radius
@@ -139,7 +128,7 @@ def _penalty(alpha: str | None, stored: Any, model: ModelOptions, X: Any) -> tup
     return level, float(np.ravel(stored.radius_)[0]) if model.radius is None else model.radius
 
 
-def _stored(from_model: Path, alpha: str | None) -> Any:
+def _stored(from_model: Path, alpha: str | None) -> Model:
     """Return the model that --model names, which must have one penalty for all features."""
     if alpha is not None:
         raise InvalidInputError(
@@ -159,7 +148,7 @@ def _stored(from_model: Path, alpha: str | None) -> Any:
     return stored
 
 
-def _drawn(count: int | None, total: int, seed: int) -> Any:
+def _drawn(count: int | None, total: int, seed: int) -> IntArray | None:
     if count is None:
         return None
     if not 1 <= count <= total:
@@ -169,27 +158,21 @@ def _drawn(count: int | None, total: int, seed: int) -> Any:
     return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
 
 
-def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, Score]:
+def _scores(found: sl.LeaveOneOut, y: FloatArray, classes: Any) -> dict[str, scoring.Score]:
     """Score the predictions of left-out rows; y is +1 and -1 for two classes."""
     truth = y[found.rows]
     if classes is None:
-        return {"R2": r2(truth, found.predictions)}
-    return class_scores(truth, np.where(found.predictions > 0, 1.0, -1.0), 1.0)
+        return {"R2": scoring.r2(truth, found.predictions)}
+    return scoring.class_scores(truth, np.where(found.predictions > 0, 1.0, -1.0), 1.0)
 
 
-def _influence_sheet(found: sl.LeaveOneOut, numbers: Any, top: int) -> tuple[Sheet, ...]:
+def _influence_sheet(found: sl.LeaveOneOut, numbers: IntArray, top: int) -> tuple[Sheet, ...]:
     order = np.argsort(-found.coefficient_shift, kind="stable")[:top]
-    if len(order) == 0:
-        return ()
-    rows = tuple(
-        (
-            int(numbers[k]),
-            float(found.residuals[k]),
-            float(found.coefficient_shift[k]),
-            int(found.features_gained[k]),
-            int(found.features_lost[k]),
-        )
-        for k in order
+    columns = (
+        ("row", numbers),
+        ("residual", found.residuals),
+        ("coefficient shift", found.coefficient_shift),
+        ("gained", found.features_gained),
+        ("lost", found.features_lost),
     )
-    heads = ("row", "residual", "coefficient shift", "gained", "lost")
-    return (Sheet("most influential rows", heads, rows),)
+    return sheet_of("most influential rows", columns, order)

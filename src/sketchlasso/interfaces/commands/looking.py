@@ -18,14 +18,8 @@ from threadpoolctl import threadpool_info
 import sketchlasso as sl
 from sketchlasso.errors import Argument
 from sketchlasso.interfaces.app import COMMANDS, TOPICS, Entry, loaded
+from sketchlasso.interfaces.commands import describe
 from sketchlasso.interfaces.commands.command import OTHER_NAMES, spelled
-from sketchlasso.interfaces.commands.describe import (
-    coefficient_sheet,
-    listed_coefficients,
-    model_data,
-    model_words,
-    solver_facts,
-)
 from sketchlasso.interfaces.commands.images import gap_fact, images_data, images_facts
 from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, class_words
@@ -108,7 +102,7 @@ def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
                 "n_features": width,
                 **origin,
             },
-            facts=(("model", model_words(model)), *origin_facts),
+            facts=(("model", describe.model_words(model)), *origin_facts),
         )
     settings = {
         name: value
@@ -122,22 +116,22 @@ def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
         {
             "content": "model",
             "target": facts["target_name"],
-            **model_data(model),
-            "coefficients": listed_coefficients(model, names),
+            **describe.model_data(model),
+            "coefficients": describe.listed_coefficients(model, names),
             "settings": settings,
             "sketch": facts["sketch"],
             **origin,
         },
         facts=(
-            ("model", model_words(model)),
+            ("model", describe.model_words(model)),
             *((("classes", class_words(model.classes_)),) if hasattr(model, "classes_") else ()),
             ("target", facts["target_name"] or "(unnamed)"),
             ("sketch", sketch),
             *_changed(settings, COMMANDS, "fit", "cv"),
-            *solver_facts(model),
+            *describe.solver_facts(model),
             *origin_facts,
         ),
-        sheets=coefficient_sheet(model, names, top),
+        sheets=describe.coefficient_sheet(model, names, top),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, ClassVar
@@ -14,25 +14,10 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.cli import resumable
+from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.options import (
-    BlockOptions,
-    DataOptions,
-    Device,
-    Files,
-    Seed,
-    Verbose,
-    check_choice,
-    penalty_of,
-    read_lines,
-)
-from sketchlasso.interfaces.commands.outputs import (
-    GraphFile,
-    check_graph_file,
-    write_graph,
-)
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.report import Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen
 
 CHOICES = ("stars", "ebic", "cv")
@@ -65,11 +50,11 @@ class NetworkOptions:
     ] = 0.0
     p_values: Annotated[bool, "Test links whose two columns were both explained."] = False
     tol: Annotated[float, "Relative duality gap, on the full data."] = 1e-6
-    device: Device = "cpu"
+    device: options.Device = "cpu"
 
     def check(self) -> None:
         """Refuse invalid options before the work begins."""
-        check_choice("--rule", self.rule, ("and", "or"))
+        options.check_choice("--rule", self.rule, ("and", "or"))
         if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
             raise InvalidInputError(
                 "--min-stability must be a share from 0 to 1, with --half-samples if it is above "
@@ -78,7 +63,7 @@ class NetworkOptions:
 
     def penalty(self, given: Given, seed: int) -> float | str:
         """Return the penalty of all regressions, chosen on all columns if asked."""
-        level: Any = penalty_of(self.alpha, *CHOICES)
+        level: Any = options.penalty_of(self.alpha, *CHOICES)
         if level not in CHOICES:
             return level
         if self.targets is not None or self.predictors is not None:
@@ -92,29 +77,28 @@ class NetworkOptions:
 
 
 def network(
-    file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    file: options.Files,
+    data: options.BlockOptions,
     asked: NetworkOptions,
     screen: Screen,
-    output: GraphFile,
+    output: outputs.GraphFile,
     communities: Annotated[bool, "Find groups of columns, and write them too."] = False,
     drop_isolated: Annotated[bool, "Leave out columns without links."] = False,
     top: Annotated[int, typer.Option(help="How many links to show, strongest first.", min=0)] = 10,
-    verbose: Verbose = False,
-    seed: Seed = 0,
+    verbose: options.Verbose = False,
+    seed: options.Seed = 0,
 ) -> Report:
     """Find which columns explain which, and write the graph.
 
     One regression per column, on the full data. After an interruption, run the same command again
     to resume.
     """
-    check_graph_file(output, communities)
+    outputs.check_graph_file(output, communities)
     asked.check()
-    given = read_given(file, data, blocks)
+    given = read_given(file, data)
     start = perf_counter()
     counting = screen.counting("regressing columns", "regressions")
-    with resumable(output), counting as count, at_work(given, blocks, None):
+    with resumable(output), counting as count, at_work(given, data, None):
         found = sl.inference.neighbourhoods(
             given.X,
             _listed("--targets", asked.targets, given.names),
@@ -133,10 +117,26 @@ def network(
     rule: Any = asked.rule
     graph = found.graph(rule, min_stability=asked.min_stability)
     graph = graph.without_isolated() if drop_isolated else graph
-    written = write_graph(graph, output, communities, seed, noun="column", verb="explains")
-    sheets = (_links_sheet(graph, top),) if len(graph.edges) and top else ()
-    return _report(
-        given, found, replace(written, sheets=(*sheets, *written.sheets)), output, seconds, verbose
+    written = outputs.write_graph(graph, output, communities, seed, noun="column", verb="explains")
+    details = (
+        ("regressions", f"{len(found.targets) * (1 + found.n_half_samples)} in {seconds:.2f} s"),
+        ("gap", f"{found.regressions.worst_gap:.1e} relative, at worst"),
+    )
+    alpha = float(found.regressions.alpha.max())
+    first = (("data", given.words()), ("alpha", f"{alpha:.4g}"))
+    return Report(
+        {
+            **written.data,
+            "alpha": alpha,
+            "n_targets": len(found.targets),
+            "n_predictors": len(found.predictors),
+            "n_half_samples": found.n_half_samples,
+            "worst_gap": found.regressions.worst_gap,
+            "seconds": seconds,
+        },
+        facts=(*first, *written.facts, *(details if verbose else ())),
+        sheets=(*_links_sheet(graph, top), *written.sheets),
+        closing=f"explore it in the browser: {program()} explore {output} --open",
     )
 
 
@@ -146,7 +146,7 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
         return None
     path = Path(text)
     if path.is_file():
-        return [name for name in read_lines(path, "name", f"{option} ") if name]
+        return [name for name in options.read_lines(path, "name", f"{option} ") if name]
     if (path.suffix or path.name != text) and "," not in text and text not in (columns or ()):
         raise StoredFileError(
             f"{option} {text} was given, but there is neither such a file nor such a column; give "
@@ -155,54 +155,11 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _report(
-    given: Given,
-    found: sl.inference.Neighbourhoods,
-    written: Report,
-    output: Path,
-    seconds: float,
-    verbose: bool,
-) -> Report:
-    gap = found.regressions.worst_gap
-    count = len(found.targets) * (1 + found.n_half_samples)
-    alphas = np.unique(found.regressions.alpha)
-    solved = (
-        ("regressions", f"{count} in {seconds:.2f} s"),
-        ("gap", f"{gap:.1e} relative, at worst"),
-    )
-    return Report(
-        {
-            **written.data,
-            "alpha": float(alphas.max()),
-            "n_targets": len(found.targets),
-            "n_predictors": len(found.predictors),
-            "n_half_samples": found.n_half_samples,
-            "worst_gap": gap,
-            "seconds": seconds,
-        },
-        facts=(
-            ("data", given.words()),
-            ("alpha", f"{alphas.max():.4g}"),
-            *written.facts,
-            *(solved if verbose else ()),
-        ),
-        sheets=written.sheets,
-        closing=f"explore it in the browser: {program()} explore {output} --open",
-    )
-
-
-def _links_sheet(graph: sl.graphs.Graph, top: int) -> Sheet:
+def _links_sheet(graph: sl.graphs.Graph, top: int) -> tuple[Sheet, ...]:
     order = np.argsort(-np.abs(graph.weights), kind="stable")[:top]
-    extra = tuple(graph.edge_attributes)
-    rows = tuple(
-        (
-            graph.names[graph.edges[i, 0]],
-            graph.names[graph.edges[i, 1]],
-            float(graph.weights[i]),
-            *(float(graph.edge_attributes[name][i]) for name in extra),
-        )
-        for i in order
+    first, second = np.array(graph.names)[graph.edges].T
+    columns = (
+        *(("column", first), ("column", second), ("weight", graph.weights)),
+        *((name.replace("_", "-"), values) for name, values in graph.edge_attributes.items()),
     )
-    title = f"{len(order)} of {len(graph.edges)} links, the strongest"
-    heads = ("column", "column", "weight", *(name.replace("_", "-") for name in extra))
-    return Sheet(title, heads, rows)
+    return sheet_of(f"{len(order)} of {len(graph.edges)} links, the strongest", columns, order)

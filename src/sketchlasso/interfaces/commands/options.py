@@ -13,6 +13,7 @@ from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.screen import Watcher
 
 FORMATS = (
@@ -67,6 +68,11 @@ class DataOptions:
     n_features: Annotated[int | None, "Number of columns of an svmlight file."] = None
     vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None
 
+    @property
+    def in_blocks(self) -> bool:
+        """Return whether even a single file is to be read in blocks."""
+        return False
+
     def names_target(self) -> bool:
         """Return whether an option names the target; refuse several."""
         named = [
@@ -114,16 +120,15 @@ class ClusterOptions:
 
 
 @dataclass(frozen=True)
-class BlockOptions(ClusterOptions):
-    """How data in blocks are read, and where the work is done."""
+class BlockOptions(ClusterOptions, DataOptions):
+    """How data are read, in blocks if asked, and where the work is done."""
 
-    panel: ClassVar[str] = "Data"
     memory: Annotated[
         str | None, "Read FILE in blocks: memory to read and multiply one block, such as 500MB."
     ] = None
 
     @property
-    def asked(self) -> bool:
+    def in_blocks(self) -> bool:
         """Return whether even a single file is to be read in blocks."""
         return self.memory is not None or self.scheduler is not None
 
@@ -231,7 +236,7 @@ class ModelOptions:
         reach = self.tol if tol is None else tol
         return sl.Settings(tol=reach, n_threads=self.threads, callback=watch, device=self.device)
 
-    def scaled(self, X: Any, like: Any = None) -> tuple[Any, Any]:
+    def scaled(self, X: Any, like: Model | None = None) -> tuple[Any, Any]:
         """Return X with its columns divided as the estimators do, and the divisors or None.
 
         Without an option, columns are divided if those of the fitted model `like` were.
@@ -321,16 +326,14 @@ def by_name_or_position(read: Callable[..., Any], **columns: str | list[str] | N
     """Call `read` with columns by name; if it finds no such name, numbers mean positions."""
     try:
         return read(**columns)
-    except InvalidInputError:
+    except InvalidInputError as unknown:
         numbered = {name: _numbered(column) for name, column in columns.items()}
         if numbered == columns:
             raise
         try:
             return read(**numbered)
         except InvalidInputError as problem:
-            if problem.parameter not in columns:
-                raise
-        raise
+            raise unknown if problem.parameter in columns else problem from None
 
 
 def _numbered(column: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sketchlasso.interfaces import visible, visible_in_json
+from sketchlasso.types import IntArray
 
 # Labels and values.
 Facts: TypeAlias = tuple[tuple[str, str], ...]
@@ -35,18 +37,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A small table.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple
-        One entry per column: text and bars are aligned left, numbers right.
-    """
+    """A small table."""
 
     title: str
     columns: tuple[str, ...]
+    # One entry per column: text and bars are aligned left, numbers right.
     rows: tuple[tuple[Any, ...], ...]
 
     def cells(self) -> list[list[str]]:
@@ -58,34 +53,24 @@ class Sheet:
         return all(not isinstance(row[column], str | Bar) for row in self.rows)
 
 
+def sheet_of(title: str, columns: Sequence[tuple[str, Any]], places: Any) -> tuple[Sheet, ...]:
+    """Return a table of some places of columns, each behind its heading; none without places."""
+    rows = tuple(tuple(column[place] for _, column in columns) for place in places)
+    return (Sheet(title, tuple(heading for heading, _ in columns), rows),) if rows else ()
+
+
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a command.
+    """The outcome of a command."""
 
-    Attributes
-    ----------
-    data : dict
-        The document of ``--json``, without the name of the command and of its output.
-    facts : tuple of (str, str)
-        Labels and values, for people.
-    sheets : tuple of Sheet
-    text : str
-        Lines printed as they are, before the rest.
-    outcome : str
-        Lines that the user asked for, printed even when quiet.
-    closing : str
-        Lines printed as they are, after the rest.
-    fell_short : bool
-        Whether a check that was asked for failed.
-    """
-
+    # The document of --json, without the name of the command and of its output.
     data: dict[str, Any]
     facts: Facts = ()
     sheets: tuple[Sheet, ...] = ()
-    text: str = ""
-    outcome: str = ""
-    closing: str = ""
-    fell_short: bool = False
+    text: str = ""  # printed before the rest
+    outcome: str = ""  # what the user asked for, printed even when quiet
+    closing: str = ""  # printed after the rest
+    fell_short: bool = False  # whether a check that was asked for failed
 
 
 def short(value: Any) -> str:
@@ -118,12 +103,12 @@ def class_words(classes: Any) -> str:
     return shown if len(classes) <= 8 else f"{shown}, ... ({len(classes)} in all)"
 
 
-def evenly(count: int, most: int) -> Any:
+def evenly(count: int, most: int) -> IntArray:
     """Return at most `most` of the positions below `count`, evenly spaced with both ends."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
-def as_json(data: Any) -> str:
+def as_json(data: dict[str, Any]) -> str:
     """Return a JSON document; numbers that are not finite become null."""
     document = json.dumps(_plain(data), indent=2, allow_nan=False, ensure_ascii=False)
     return visible_in_json(document)

@@ -149,31 +149,24 @@ def held_out_scores(
     The scores are those of out-of-fold predictions. F1 is that of the second of two classes, and
     the mean over the classes of more. The `folds` are the rows that each trained on and held out.
     """
-    from sklearn.metrics import accuracy_score, f1_score
-
     given.note_on_gaps(
         "gaps were filled from all rows, because --sketch was made from them"
         if isinstance(estimator.sketch, sl.Sketch)
         else "gaps were filled from all rows to choose the penalty, and from each fold's training "
         "rows for the score"
     )
-    tests = [test for _, test in folds]
+    y = given.response
     if isinstance(estimator, sl.SqrtLassoCV):
-        y = given.response
         values = out_of_fold(estimator, given, folds, y[:, None], estimator.oof_prediction_)
-        return {"R2": _over_folds([r2(y[rows], values[rows]).value for rows in tests])}
-    classes, own = np.unique(given.response, return_inverse=True)
-    two = len(classes) == 2
-    signs = class_signs(given.response, classes).reshape(len(own), -1)
-    values = out_of_fold(estimator, given, folds, signs, estimator.oof_decision_)
-    codes = (values > 0).astype(int) if two else values.argmax(axis=1)
-    average = "binary" if two else "macro"
-    return {
-        "accuracy": _over_folds([accuracy_score(own[rows], codes[rows]) for rows in tests]),
-        "F1": _over_folds(
-            [f1_score(own[rows], codes[rows], average=average, zero_division=0) for rows in tests]
-        ),
-    }
+        scores = [{"R2": r2(y[rows], values[rows])} for _, rows in folds]
+    else:
+        classes, own = np.unique(y, return_inverse=True)
+        two = len(classes) == 2
+        signs = class_signs(y, classes).reshape(len(own), -1)
+        values = out_of_fold(estimator, given, folds, signs, estimator.oof_decision_)
+        codes = (values > 0).astype(int) if two else values.argmax(axis=1)
+        scores = [class_scores(own[rows], codes[rows], 1 if two else None) for _, rows in folds]
+    return {name: _over_folds([one[name].value for one in scores]) for name in scores[0]}
 
 
 def out_of_fold(

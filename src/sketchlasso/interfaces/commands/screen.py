@@ -78,8 +78,8 @@ class Screen:
             console=Console(stderr=True),
             transient=True,
         ) as bar:
-            words = _literal(words)
-            yield Watch(bar, bar.add_task(words, total=None, state=""), words)
+            bar.add_task(_literal(words), total=None, state="")
+            yield Watch(bar)
 
     @contextmanager
     def waiting(self, words: str) -> Iterator[None]:
@@ -111,8 +111,6 @@ class Watch:
     """
 
     bar: Progress
-    task: Any
-    words: str
 
     def __call__(self, progress: sl.Progress) -> None:
         """Show how many problems are solved."""
@@ -121,13 +119,10 @@ class Watch:
     def blocks(self, done: int, total: int, what: str) -> None:
         """Show how many blocks of a pass over the data, or other parts, are done."""
         state = f"{done}/{total} {what}" if done < total else f"{total} {what}, finishing"
-        length = total if 0 < done < total else None
-        task = self.bar.tasks[self.bar.task_ids.index(self.task)]
+        (task,) = self.bar.tasks
         # Rich ignores a new total of None.
-        task.total = length
-        self.bar.update(
-            self.task, description=self.words, completed=done, state=state if done else "starting"
-        )
+        task.total = total if 0 < done < total else None
+        self.bar.update(task.id, completed=done, state=state if done else "starting")
 
 
 def _counted_lines(words: str, things: str) -> Counter:

@@ -10,25 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import EFFECT, feature_name
-from sketchlasso.interfaces.commands.options import (
-    AlphaMinRatio,
-    Alphas,
-    BlockOptions,
-    DataOptions,
-    Device,
-    Files,
-    ModelOptions,
-    Seed,
-    Verbose,
-    alphas_of,
-    number_or_name,
-    radii_of,
-)
 from sketchlasso.interfaces.commands.outputs import check_table, panels, save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.types import FloatArray, IntArray
 
 # Penalties of a path that are listed.
 SHOWN = 20
@@ -37,9 +25,8 @@ NEW_SHOWN = 4
 
 
 def make_sketch(
-    file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    file: options.Files,
+    data: options.BlockOptions,
     screen: Screen,
     output: Annotated[Path, "The sketch file to write."],
     rank: Annotated[int | None, "Rank; 50, or what the data allow, by default."] = None,
@@ -52,17 +39,17 @@ def make_sketch(
     center: Annotated[bool, "Whether columns are centred."] = True,
     scale: Annotated[bool, "Divide columns by their standard deviations."] = False,
     radius: Annotated[str | None, "spectral, frobenius, realised, or a number."] = None,
-    seed: Seed = 0,
-    device: Device = "cpu",
+    seed: options.Seed = 0,
+    device: options.Device = "cpu",
 ) -> Report:
     """Compress data into a sketch file.
 
     X ~ Q P' with a bound on the error, to be shared by fit, path, cv and loo.
     """
-    given = read_given(file, data, blocks)
+    given = read_given(file, data)
     y, _ = given.signs(None) if method == "response" else (None, None)
     size: dict[str, Any] = {} if rank is None else {"rank": rank}
-    with screen.watching("sketching") as watch, at_work(given, blocks, watch):
+    with screen.watching("sketching") as watch, at_work(given, data, watch):
         found = sl.sketch(
             given.X,
             y,
@@ -70,7 +57,7 @@ def make_sketch(
             tol=tol,
             center=center,
             scale=scale,
-            radius=number_or_name(radius),
+            radius=options.number_or_name(radius),
             random_state=seed,
             device=device,
             **size,
@@ -110,13 +97,12 @@ def sketch_data(found: sl.Sketch) -> dict[str, Any]:
 
 
 def path(
-    file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
-    model: ModelOptions,
+    file: options.Files,
+    data: options.BlockOptions,
+    model: options.ModelOptions,
     screen: Screen,
-    alphas: Alphas = "100",
-    alpha_min_ratio: AlphaMinRatio = None,
+    alphas: options.Alphas = "100",
+    alpha_min_ratio: options.AlphaMinRatio = None,
     output: Annotated[
         Path | None,
         "Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used.",
@@ -124,7 +110,7 @@ def path(
     plot: Annotated[
         Path | None, "Picture of the path, at the first radius (.png, .svg, .pdf)."
     ] = None,
-    verbose: Verbose = False,
+    verbose: options.Verbose = False,
 ) -> Report:
     """Solve for many penalties at once.
 
@@ -132,19 +118,19 @@ def path(
     """
     model.refuse("path", "relaxed")
     check_table(output)
-    given = read_given(file, data, blocks, needs_target=True)
+    given = read_given(file, data, needs_target=True)
     y, classes = given.signs(model.classify)
     X, scales = model.scaled(given.X)
     start = perf_counter()
-    with screen.watching("solving the path") as watch, at_work(given, blocks, watch):
+    with screen.watching("solving the path") as watch, at_work(given, data, watch):
         sketch = model.make_sketch(X, y, needed=False)
         found = sl.sqrt_lasso_path(
             X,
             y,
             sketch,
-            alphas=alphas_of(alphas),
+            alphas=options.alphas_of(alphas),
             alpha_min_ratio=alpha_min_ratio,
-            radius=radii_of(model.radius),
+            radius=options.radii_of(model.radius),
             refine="exact" if model.refine and sketch is not None else None,
             fit_intercept=model.intercept,
             positive=model.positive,
@@ -209,7 +195,7 @@ def _thinned(
     return Sheet(f"{some} penalties", tuple(shown), tuple(zip(*shown.values(), strict=True)))
 
 
-def _new_features(coef: Any, places: Any, names: Sequence[str] | None) -> list[str]:
+def _new_features(coef: Any, places: IntArray, names: Sequence[str] | None) -> list[str]:
     """Name features of the models `places` of coef (B, n) that the model listed before lacks."""
     found, before = [], np.array([], dtype=np.intp)
     for k in places:
@@ -223,7 +209,7 @@ def _new_features(coef: Any, places: Any, names: Sequence[str] | None) -> list[s
     return found
 
 
-def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.io.Table:
+def _coefficient_table(found: sl.Path, scales: FloatArray | None, given: Given) -> sl.io.Table:
     coef = found.models.coef
     used = np.unique(coef.indices[coef.data != 0])
     values = coef[:, used].toarray()

@@ -13,16 +13,9 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
+from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.images import Positive, TopicModel
-from sketchlasso.interfaces.commands.options import (
-    Device,
-    Seed,
-    Threads,
-    by_name_or_position,
-    number_or_name,
-    read_lines,
-)
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, counted
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exports import export_topics, topic_data
@@ -65,7 +58,7 @@ class CorpusOptions:
             separator=self.separator,
             follow_links=self.follow_links or None,
         )
-        return by_name_or_position(
+        return options.by_name_or_position(
             read,
             column=self.column,
             title_column=self.title_column,
@@ -90,7 +83,7 @@ class WordOptions:
         """Return what the imager takes as `stop_words`."""
         if self.stop_words in ("english", "none"):
             return None if self.stop_words == "none" else self.stop_words
-        lines = read_lines(Path(self.stop_words), "word", "--stop-words ")
+        lines = options.read_lines(Path(self.stop_words), "word", "--stop-words ")
         return sorted({word for line in lines for word in line.split()})
 
 
@@ -116,9 +109,9 @@ def fit(
         str, "auto, realised, spectral, a multiple such as 0.03*spectral, or a number."
     ] = "auto",
     positive: Positive = False,
-    threads: Threads = -1,
-    seed: Seed = 0,
-    device: Device = "cpu",
+    threads: options.Threads = -1,
+    seed: options.Seed = 0,
+    device: options.Device = "cpu",
 ) -> Report:
     """Read documents and make a model of their words.
 
@@ -133,7 +126,7 @@ def fit(
             rank=rank,
             weighting=weighting,  # type: ignore[arg-type]
             scale=scale,
-            radius=number_or_name(radius),
+            radius=options.number_or_name(radius),
             positive=positive,
             min_documents=words.min_documents,
             max_share=words.max_share,
@@ -199,7 +192,7 @@ class TopicOptions:
         typer.Option(help="Above 1 for more and smaller topics, below 1 for fewer.", min=1e-3),
     ] = 1.0
     stability: Annotated[bool, "Make the topics again from half of the documents."] = True
-    seed: Seed = 0
+    seed: options.Seed = 0
 
     def find(
         self, model: Path, screen: Screen

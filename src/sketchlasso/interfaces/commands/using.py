@@ -7,6 +7,7 @@ import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,7 @@ from sketchlasso.interfaces.commands.outputs import check_table
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, label, short
 from sketchlasso.interfaces.commands.scoring import model_scores, score_data, score_facts
 from sketchlasso.interfaces.commands.screen import Note, Screen
+from sketchlasso.types import FloatArray
 
 # Up to this relative gap the bound itself shows how good a model is.
 CONCLUSIVE = 0.01
@@ -36,8 +38,7 @@ CONCLUSIVE = 0.01
 def predict(
     model: ModelFile,
     file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
+    data: BlockOptions,
     screen: Screen,
     output: Annotated[
         Path | None,
@@ -64,10 +65,10 @@ def predict(
             f"--impute {data.impute} does not apply to predict, which fills missing values as the "
             "fit did; leave it out, or give --impute drop to leave their rows out."
         )
-    estimator, given = _read_both(model, file, data, blocks, predicting=True, id=id)
+    estimator, given = _read_both(model, file, data, predicting=True, id=id)
     if interval is not None:
         _check_calibrated(estimator, model)
-    with screen.watching("predicting") as watch, at_work(given, blocks, watch):
+    with screen.watching("predicting") as watch, at_work(given, data, watch):
         return _predicted(estimator, given, output, interval, id)
 
 
@@ -120,7 +121,7 @@ def _predicted(
     return Report(document, facts=tuple(facts))
 
 
-def _with_ends(predictions: Any, ends: Any) -> Any:
+def _with_ends(predictions: FloatArray, ends: FloatArray) -> FloatArray:
     """Return rows (m, 3 t): prediction, lower and upper end of every target."""
     columns = predictions.reshape(len(predictions), -1, 1)
     triples = np.concatenate([columns, ends.reshape(*columns.shape[:2], 2)], axis=2)
@@ -128,7 +129,7 @@ def _with_ends(predictions: Any, ends: Any) -> Any:
 
 
 def _describe_intervals(
-    ends: Any,
+    ends: FloatArray,
     estimator: Model,
     given: Given,
     level: float,
@@ -259,7 +260,7 @@ def _penalty_factor(estimator: Model, facts: Mapping[str, Any], given: Given) ->
 
 
 def _prediction_table(
-    estimator: Model, given: Given, predictions: Any, ends: Any = None
+    estimator: Model, given: Given, predictions: Any, ends: FloatArray | None
 ) -> sl.io.Table:
     """Return predictions as a table: numbers, or decision values with the label as target."""
     if not hasattr(estimator, "classes_"):
@@ -282,7 +283,6 @@ def _read_both(
     model: Path,
     files: list[Path],
     options: DataOptions,
-    blocks: BlockOptions | None = None,
     *,
     predicting: bool = False,
     id: str | None = None,
@@ -293,15 +293,12 @@ def _read_both(
     """
     info = sl.io.stored_info(model)
     estimator = sl.load_model(model)
-    names, target = info.facts["feature_names"], info.facts["target_name"]
-    encoding = _encoding(info.facts, files, options, blocks)
+    names = info.facts["feature_names"]
+    encoding = _encoding(info.facts, files, options)
     if predicting:
         encoding = _used_columns(encoding, estimator)
-
-    def read(chosen: DataOptions) -> Given:
-        return read_given(files, chosen, blocks, encoding=encoding, id=id)
-
-    given = _read_like(read, files[0], options, target, names, int(info.facts["n_features"]))
+    read = partial(read_given, files, encoding=encoding, id=id)
+    given = _read_like(read, files[0], options, info.facts)
     if encoding is not None:
         given = _widened(given, names)
     if names is not None:
@@ -317,11 +314,11 @@ def _read_both(
 
 
 def _encoding(
-    facts: Mapping[str, Any], files: list[Path], options: DataOptions, blocks: BlockOptions | None
+    facts: Mapping[str, Any], files: list[Path], options: DataOptions
 ) -> sl.io.Encoding | None:
     """Return how columns of a table become the features of a model; None for other files."""
     stored, names = facts.get("encoding"), facts["feature_names"]
-    in_blocks = len(files) > 1 or (blocks is not None and blocks.asked)
+    in_blocks = len(files) > 1 or options.in_blocks
     if names is None or in_blocks or not is_table(files[0], options.format):
         return None
     if stored is not None:
@@ -336,13 +333,9 @@ def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.En
     """
     if encoding is None or not hasattr(estimator, "coef_") or hasattr(estimator, "calibration_"):
         return encoding
-    nonzero: Any = np.atleast_2d(estimator.coef_).any(axis=0)
-    kept, first = [], 0
-    for rule in encoding.columns:
-        last = first + len(rule.feature_names)
-        if nonzero[first:last].any():
-            kept.append(rule)
-        first = last
+    widths = [len(rule.feature_names) for rule in encoding.columns]
+    nonzero = np.split(np.atleast_2d(estimator.coef_).any(axis=0), np.cumsum(widths)[:-1])
+    kept = [rule for rule, own in zip(encoding.columns, nonzero, strict=True) if own.any()]
     return sl.io.Encoding(tuple(kept) or encoding.columns[:1])
 
 
@@ -359,17 +352,15 @@ def _read_like(
     read: Callable[[DataOptions], Given],
     first: Path,
     options: DataOptions,
-    target: str | None,
-    names: Any,
-    n_features: int,
+    facts: Mapping[str, Any],
 ) -> Given:
     """Read data as those of the fit were read, unless options say otherwise."""
+    target, names = facts["target_name"], facts["feature_names"]
     names_read = [item.name for item in first.iterdir()] if first.is_dir() else [first.name]
     named_svmlight = any(".svm" in name or ".libsvm" in name for name in names_read)
     if named_svmlight or options.format == "svmlight":
-        return read(replace(options, n_features=options.n_features or n_features))
-    asked = options.target or options.target_file or options.target_word
-    if asked is not None or target is None or names is None:
+        return read(replace(options, n_features=options.n_features or int(facts["n_features"])))
+    if options.names_target() or target is None or names is None:
         return read(options)
     if first.name.startswith("docword.") or options.format == "bag-of-words":
         given = read(options)

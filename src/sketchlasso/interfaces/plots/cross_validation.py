@@ -10,17 +10,8 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces import Search
-from sketchlasso.interfaces.plots.canvas import (
-    WIDE,
-    Axes,
-    Display,
-    check_penalties,
-    count_axis,
-    hue,
-    ink,
-    opacity,
-    penalty_axis,
-)
+from sketchlasso.interfaces.plots import canvas
+from sketchlasso.interfaces.plots.canvas import Axes, Display, hue, ink
 from sketchlasso.interfaces.plots.inputs import check_index, not_accepted
 from sketchlasso.types import FloatArray
 
@@ -79,9 +70,9 @@ class CrossValidationDisplay(Display):
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> CrossValidationDisplay:
         """Draw the scores; parameters are those of :func:`plot_cv`."""
-        shown = check_penalties(self.alphas[[self.chosen, *self._other_rows()]])
-        ax = self._start(ax, WIDE)
-        penalty_axis(ax, shown)
+        shown = canvas.check_penalties(self.alphas[[self.chosen, *self._other_rows()]])
+        ax = self._start(ax, canvas.WIDE)
+        canvas.penalty_axis(ax, shown)
         # Penalties that a search left out have no score; the line skips them.
         tried = np.isfinite(self.mean[self.chosen])
         alphas, mean = self.alphas[self.chosen, tried], self.mean[self.chosen, tried]
@@ -108,7 +99,7 @@ class CrossValidationDisplay(Display):
         ax.set_ylabel(f"held-out {WORDS.get(self.metric, self.metric)}")
         self.legend_ = self._legend(ax, [self.line_, self.band_, *self.marks_, *self.others_])
         if self.n_nonzero is not None:
-            count_axis(ax, alphas, self.n_nonzero[self.chosen, tried])
+            canvas.count_axis(ax, alphas, self.n_nonzero[self.chosen, tried])
         return self
 
     def _other_rows(self) -> list[int]:
@@ -126,7 +117,7 @@ class CrossValidationDisplay(Display):
                 self.mean[row][np.isfinite(self.mean[row])],
                 color=hue(2 + place),
                 linewidth=1.1,
-                alpha=opacity(ax, 0.65),
+                alpha=canvas.opacity(ax, 0.65),
                 label=f"radius {_product(self.radii[row])}",
             )[0]
             for place, row in enumerate(self._other_rows())

@@ -97,7 +97,10 @@ def line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[
 
     used = np.atleast_1d(estimator.alpha_)
     response = check_index("response", response, len(used))
-    target = _target(estimator, y, response)
+    values = np.asarray(y)
+    if hasattr(estimator, "classes_"):
+        values = class_signs(values, estimator.classes_)
+    target = values.reshape(len(values), -1)[:, response].astype(np.float64)
     sketch = getattr(estimator, "sketch_", None)
     if response and sketch is not None and sketch.response_rank:
         raise InvalidInputError(
@@ -135,11 +138,3 @@ def _factors(estimator: Model, response: int, scaler: Any) -> Any:
     loadings = loadings if scaler is None else loadings / scaler.scale_
     given = estimator.penalty_factor
     return loadings if given is None else loadings * np.asarray(given, dtype=np.float64)
-
-
-def _target(estimator: Model, y: Any, response: int) -> FloatArray:
-    """Return one column of y, or +1 and -1 for a class against the rest."""
-    values = np.asarray(y)
-    if hasattr(estimator, "classes_"):
-        values = class_signs(values, estimator.classes_)
-    return values.astype(np.float64) if values.ndim == 1 else values[:, response].astype(float)

@@ -17,8 +17,9 @@ LETTER_WIDTH = 0.62
 LEADER = 16.0
 # Distances of a label from its point, in font sizes; all but the first need a leader.
 DISTANCES = (0.35, 1.8, 3.4, 5.5, 8.0)
-# Cost of a label that covers another one; more than all other costs together.
-CROSSED = 1e6
+# Cost of a label that covers another one, more than all other costs together, and of one that
+# leaves the frame. Each point that a label covers costs 1.
+CROSSED, OUTSIDE = 1e6, 300
 DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (-1, 1), (0, 1), (1, -1), (-1, -1), (0, -1))
 
 
@@ -103,31 +104,35 @@ def label_points(
     """
     if not len(points):
         return []
+    from matplotlib.transforms import Bbox
+
     settle(ax)
     size = font_points()
-    scale = 72.0 / ax.figure.dpi
-    places = ax.transData.transform(points) * scale
-    obstacles = ax.transData.transform(others) * scale
-    frame = np.asarray(ax.get_window_extent().extents) * scale
-    taken: list[FloatArray] = []
+    pixels = ax.figure.dpi / 72.0  # of a point
+    obstacles, frame = ax.transData.transform(others), ax.get_window_extent()
+    taken: list[Bbox] = []
     written = []
-    for place, text, point in zip(places, texts, points, strict=True):
-        extent = _extent(ax, text, size) * scale
-        boxes = [
-            _box(place, np.array(direction, dtype=float), extent, far * size)
+    for place, text, point in zip(ax.transData.transform(points), texts, points, strict=True):
+        extent = _extent(ax, text, size)
+        centres = [
+            place + np.array(direction) * (extent / 2 + far * size * pixels)
             for far in DISTANCES
             for direction in DIRECTIONS
         ]
+        boxes = [Bbox([centre - extent / 2, centre + extent / 2]) for centre in centres]
         # A leader costs as much as two covered points.
         costs = [
-            _cost(box, obstacles, taken, frame) + 2 * (number // len(DIRECTIONS))
+            box.count_contains(obstacles)
+            + CROSSED * any(map(box.fully_overlaps, taken))
+            + OUTSIDE * (frame.count_contains(box.get_points()) < 2)
+            + 2 * (number // len(DIRECTIONS))
             for number, box in enumerate(boxes)
         ]
         best = int(np.argmin(costs))
         if costs[best] >= CROSSED:
             continue
         taken.append(boxes[best])
-        offset = (boxes[best][:2] + boxes[best][2:]) / 2 - place
+        offset = (centres[best] - place) / pixels
         leader = {"arrowstyle": "-", "color": ink(ax), "linewidth": 0.6, "shrinkA": 0.0}
         written.append(
             ax.annotate(
@@ -152,19 +157,3 @@ def _extent(ax: Axes, text: str, size: float) -> FloatArray:
     box = probe.get_window_extent()
     probe.remove()
     return np.array([box.width + 0.3 * box.height, box.height])
-
-
-def _box(place: FloatArray, direction: FloatArray, extent: FloatArray, far: float) -> FloatArray:
-    """Return left, bottom, right and top of a label in a direction from its point."""
-    centre = place + direction * (extent / 2 + far)
-    return np.concatenate([centre - extent / 2, centre + extent / 2])
-
-
-def _cost(box: FloatArray, points: FloatArray, taken: list[FloatArray], frame: FloatArray) -> float:
-    """Return how much a label hides: points cost little, other labels and the frame a lot."""
-    covered = ((points >= box[:2]) & (points <= box[2:])).all(axis=1).sum()
-    crossed = sum(
-        bool((box[:2] < other[2:]).all() and (other[:2] < box[2:]).all()) for other in taken
-    )
-    outside = bool((box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any())
-    return float(covered + CROSSED * crossed + 300 * outside)

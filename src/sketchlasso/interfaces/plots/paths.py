@@ -11,24 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.plots.canvas import (
-    Axes,
-    Display,
-    check_penalties,
-    count_axis,
-    faint_lines,
-    ink,
-    penalty_axis,
-    ranked_lines,
-)
-from sketchlasso.interfaces.plots.inputs import (
-    check_top,
-    feature_labels,
-    is_fitted_model,
-    line_of,
-    line_of_estimator,
-    not_accepted,
-)
+from sketchlasso.interfaces.plots import canvas, inputs
+from sketchlasso.interfaces.plots.canvas import Axes, Display, ink
 from sketchlasso.interfaces.plots.labels import label_line_ends
 from sketchlasso.types import FloatArray
 
@@ -66,17 +50,17 @@ class PathDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, top: int = 8, **line_kw: Any) -> PathDisplay:
         """Draw the path; parameters are those of :func:`plot_path`."""
-        check_top(top)
+        inputs.check_top(top)
         seen = [] if self.alpha_used is None else [self.alpha_used]
-        shown = check_penalties(np.append(self.alphas, seen))
+        shown = canvas.check_penalties(np.append(self.alphas, seen))
         ax = self._start(ax)
-        penalty_axis(ax, shown)
+        canvas.penalty_axis(ax, shown)
         used = np.unique(self.coef.indices)
         values = self.coef[:, used].toarray()
         size = self._sizes(values)
         named = np.argsort(-size, kind="stable")[: min(top, np.count_nonzero(size))]
         self._draw_others(ax, np.delete(values, named, axis=1))
-        self.lines_ = ranked_lines(ax, self.alphas, values[:, named], **line_kw)
+        self.lines_ = canvas.ranked_lines(ax, self.alphas, values[:, named], **line_kw)
         if self.alpha_used is not None:
             ax.axvline(self.alpha_used, color=ink(ax), linewidth=1.1, linestyle=":")
             ax.set_xlabel(f"{ax.get_xlabel()} (dotted: {self.alpha_used:.3g}, used by the model)")
@@ -84,7 +68,7 @@ class PathDisplay(Display):
         low, high = min(0.0, values.min(initial=0.0)), max(0.0, values.max(initial=0.0))
         air = 0.04 * (high - low) or 1.0
         ax.set_ylim(float(low - air), float(high + air))
-        self.count_axis_ = count_axis(ax, self.alphas, np.diff(self.coef.indptr))
+        self.count_axis_ = canvas.count_axis(ax, self.alphas, np.diff(self.coef.indptr))
         names = [str(self.feature_names[used[column]]) for column in named]
         self.labels_ = label_line_ends(ax, self.lines_, names, outside=self._own)
         return self
@@ -95,7 +79,7 @@ class PathDisplay(Display):
         faint = max(0.04, 0.35 * min(1.0, (CROWD / max(values.shape[1], 1)) ** 0.6))
         peak = np.abs(values).max(axis=0)
         shades = faint + (0.4 - faint) * (peak / (peak.max(initial=0.0) or 1.0)) ** 2
-        self.others_ = faint_lines(ax, self.alphas, values, shades)
+        self.others_ = canvas.faint_lines(ax, self.alphas, values, shades)
 
     def _sizes(self, values: FloatArray) -> FloatArray:
         """Return sizes of coefficients: at the penalty used, else their largest."""
@@ -147,23 +131,22 @@ def plot_path(
     """
     used = None
     if isinstance(source, sl.Path):
-        line = line_of(source, response, radius)
-    elif not is_fitted_model(source):
+        line = inputs.line_of(source, response, radius)
+    elif not inputs.is_fitted_model(source):
         remedy = "what sqrt_lasso_path or fit returns"
-        raise not_accepted(source, "a Path or a fitted estimator", remedy)
+        raise inputs.not_accepted(source, "a Path or a fitted estimator", remedy)
     elif X is None or y is None:
         raise InvalidInputError(
             f"a {type(source).__name__} was given without data, but it keeps one model only; "
             "pass X and y as well, or a Path from sqrt_lasso_path."
         )
     else:
-        line, used = line_of_estimator(source, X, y, response)
-        if feature_names is None:
-            feature_names = getattr(source, "feature_names_in_", None)
+        line, used = inputs.line_of_estimator(source, X, y, response)
+    known = getattr(source, "feature_names_in_", None)
     display = PathDisplay(
         alphas=line.alphas,
         coef=line.coef,
-        feature_names=feature_labels(feature_names, line.coef.shape[1]),
+        feature_names=inputs.feature_labels(feature_names, line.coef.shape[1], known),
         alpha_used=used,
     )
     return display.plot(ax, top=top, **line_kw)
@@ -205,15 +188,15 @@ class StabilityDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, top: int = 12, **line_kw: Any) -> StabilityDisplay:
         """Draw the paths; parameters are those of :func:`plot_stability`."""
-        check_top(top)
+        inputs.check_top(top)
         ax = self._start(ax)
-        penalty_axis(ax, self.alphas)
+        canvas.penalty_axis(ax, self.alphas)
         order = self.selected[np.argsort(-self.shares[-1, self.selected], kind="stable")]
         named = order[:top]
         others = np.setdiff1d(np.flatnonzero(self.shares[-1]), named)
         shades = np.full(len(others), 0.25)
-        self.others_ = faint_lines(ax, self.alphas, self.shares[:, others], shades)
-        self.lines_ = ranked_lines(ax, self.alphas, self.shares[:, named], **line_kw)
+        self.others_ = canvas.faint_lines(ax, self.alphas, self.shares[:, others], shades)
+        self.lines_ = canvas.ranked_lines(ax, self.alphas, self.shares[:, named], **line_kw)
         self.cutoff_line_ = ax.axhline(self.cutoff, color=ink(ax), linewidth=1.1, linestyle=":")
         ax.set_ylim(-0.02, 1.04)
         ax.set_ylabel("share of half-samples")
@@ -260,14 +243,13 @@ def plot_stability(
             f"a {type(selector).__name__} without paths was given, but a fitted "
             "StabilitySelection is accepted; pass what its fit returns."
         )
-    if feature_names is None:
-        feature_names = getattr(selector, "feature_names_in_", None)
+    known = getattr(selector, "feature_names_in_", None)
     display = StabilityDisplay(
         alphas=selector.alphas_,
         shares=selector.stability_path_,
         cutoff=selector.cutoff_,
         selected=selector.get_support(indices=True),
         pfer=selector.pfer_,
-        feature_names=feature_labels(feature_names, selector.n_features_in_),
+        feature_names=inputs.feature_labels(feature_names, selector.n_features_in_, known),
     )
     return display.plot(ax, top=top, **line_kw)

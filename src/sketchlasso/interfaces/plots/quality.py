@@ -10,17 +10,8 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
-from sketchlasso.interfaces.plots.canvas import (
-    WIDE,
-    Axes,
-    Display,
-    check_penalties,
-    dash,
-    hue,
-    ink,
-    log_ticks,
-    penalty_axis,
-)
+from sketchlasso.interfaces.plots import canvas
+from sketchlasso.interfaces.plots.canvas import Axes, Display, dash, hue, ink
 from sketchlasso.interfaces.plots.inputs import line_of, not_accepted
 from sketchlasso.types import FloatArray
 
@@ -63,9 +54,9 @@ class GapDisplay(Display):
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> GapDisplay:
         """Draw the gaps, both axes logarithmic; parameters are those of :func:`plot_gaps`."""
-        check_penalties(self.alphas)
-        ax = self._start(ax, WIDE)
-        penalty_axis(ax, self.alphas)
+        canvas.check_penalties(self.alphas)
+        ax = self._start(ax, canvas.WIDE)
+        canvas.penalty_axis(ax, self.alphas)
         ax.set_yscale("log")
         series = [("full problem", self.full_gap, "o", hue(1))]
         if self.sketched:
@@ -226,7 +217,7 @@ class SpectrumDisplay(Display):
         self, ax: Axes | None = None, *, relative: bool | None = None, **line_kw: Any
     ) -> SpectrumDisplay:
         """Draw the singular values; parameters are those of :func:`plot_spectrum`."""
-        ax = self._start(ax, WIDE)
+        ax = self._start(ax, canvas.WIDE)
         from matplotlib.ticker import MaxNLocator
 
         relative = len(self.names) > 1 if relative is None else relative
@@ -243,7 +234,7 @@ class SpectrumDisplay(Display):
         longest = max(len(values) for values in self.singular_values)
         ax.set_xlim(max(0.3, 1 - 0.02 * longest), longest * 1.02 + 0.2)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        log_ticks(ax.yaxis, *ax.get_ylim())
+        canvas.log_ticks(ax.yaxis, *ax.get_ylim())
         self.legend_ = self._legend(ax, self._handles(ax))
         return self
 

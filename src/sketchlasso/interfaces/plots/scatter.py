@@ -12,22 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model
-from sketchlasso.interfaces.plots.canvas import (
-    WIDE,
-    Axes,
-    Display,
-    Group,
-    ink,
-    opacity,
-    scatter_groups,
-)
-from sketchlasso.interfaces.plots.inputs import (
-    check_index,
-    check_top,
-    is_fitted_model,
-    line_of,
-    not_accepted,
-)
+from sketchlasso.interfaces.plots import canvas, inputs
+from sketchlasso.interfaces.plots.canvas import Axes, Display, ink
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
@@ -76,15 +62,15 @@ class ScatterDisplay(Display):
     @property
     def _shown(self) -> NDArray[np.bool_]:
         """Return which values are drawn: all but coefficients that are zero in both models."""
-        if self.kind == "predictions":
-            return np.ones(len(self.full), dtype=bool)
-        return (self.sketched != 0) | (self.full != 0)
+        return (self.sketched != 0) | (self.full != 0) | (self.kind == "predictions")
 
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> ScatterDisplay:
         """Draw the points; parameters are those of :func:`plot_sketched_against_full`."""
         ax = self._start(ax, (7.0, 4.6))
         points = np.column_stack([self.full, self.sketched])
-        self.points_ = scatter_groups(ax, points, self._groups(), **{"zorder": 2.5, **scatter_kw})
+        self.points_ = canvas.scatter_groups(
+            ax, points, self._groups(), **{"zorder": 2.5, **scatter_kw}
+        )
         shown = self._shown
         self._square(ax, np.concatenate([self.full[shown], self.sketched[shown]]))
         self.identity_ = ax.axline(
@@ -99,7 +85,7 @@ class ScatterDisplay(Display):
         )
         return self
 
-    def _groups(self) -> list[Group]:
+    def _groups(self) -> list[canvas.Group]:
         if self.kind == "predictions":
             return [(self._shown, None, "o")]
         first, second = self.sketched != 0, self.full != 0
@@ -113,10 +99,9 @@ class ScatterDisplay(Display):
     def _square(self, ax: Axes, values: FloatArray) -> None:
         """Set the same scale and limits on both axes, so that equality is the diagonal."""
         values = values[np.isfinite(values)]
-        low = float(values.min(initial=0.0 if self.kind == "coefficients" else np.inf))
-        high = float(values.max(initial=0.0 if self.kind == "coefficients" else -np.inf))
-        if not low <= high:
-            low, high = -1.0, 1.0
+        if self.kind == "coefficients":
+            values = np.append(values, 0.0)
+        low, high = (values.min(), values.max()) if values.size else (-1.0, 1.0)
         air = 0.05 * (high - low) or 1.0
         ax.set(xlim=(low - air, high + air), ylim=(low - air, high + air))
         ax.set_aspect("equal", adjustable="box")
@@ -127,9 +112,9 @@ class ScatterDisplay(Display):
 def _of_paths(
     sketched: sl.Path, full: sl.Path, position: int | None, response: int
 ) -> tuple[list[tuple[FloatArray, float]], float]:
-    lines = [line_of(path, response) for path in (sketched, full)]
+    lines = [inputs.line_of(path, response) for path in (sketched, full)]
     count = len(lines[0].alphas)
-    at = count // 2 if position is None else check_index("position", position, count)
+    at = count // 2 if position is None else inputs.check_index("position", position, count)
     alpha = float(lines[0].alphas[at])
     places = [int(np.abs(line.alphas - alpha).argmin()) for line in lines]
     other = float(lines[1].alphas[places[1]])
@@ -148,7 +133,7 @@ def _of_paths(
 
 def _of_estimator(estimator: Model, response: int) -> tuple[FloatArray, float]:
     coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
-    response = check_index("response", response, len(coef))
+    response = inputs.check_index("response", response, len(coef))
     intercept = np.broadcast_to(np.atleast_1d(estimator.intercept_), (len(coef),))
     return coef[response], float(intercept[response])
 
@@ -200,9 +185,9 @@ def plot_sketched_against_full(
     alpha = None
     if isinstance(sketched, sl.Path) and isinstance(full, sl.Path):
         models, alpha = _of_paths(sketched, full, position, response)
-    elif is_fitted_model(sketched) and is_fitted_model(full):
+    elif inputs.is_fitted_model(sketched) and inputs.is_fitted_model(full):
         models = [_of_estimator(each, response) for each in (sketched, full)]
-    elif X is None and not (is_fitted_model(sketched) or is_fitted_model(full)):
+    elif X is None and not (inputs.is_fitted_model(sketched) or inputs.is_fitted_model(full)):
         models = [(_array(each), 0.0) for each in (sketched, full)]
     else:
         raise InvalidInputError(
@@ -270,9 +255,9 @@ class InfluenceDisplay(Display):
         **scatter_kw: Any,
     ) -> InfluenceDisplay:
         """Draw the rows; parameters are those of :func:`plot_leave_one_out`."""
-        check_top(top)
+        inputs.check_top(top)
         self._check_names(row_names)
-        ax = self._start(ax, WIDE)
+        ax = self._start(ax, canvas.WIDE)
         groups = [
             (chosen, f"{words} without it ({np.count_nonzero(chosen)} rows)", marker)
             for chosen, words, marker in (
@@ -281,7 +266,7 @@ class InfluenceDisplay(Display):
             )
         ]
         everyone = np.column_stack([self.residuals, self.coefficient_shift])
-        options = {"s": 22, "alpha": opacity(ax, 0.75), **scatter_kw}
+        options = {"s": 22, "alpha": canvas.opacity(ax, 0.75), **scatter_kw}
         self._draw_groups(ax, everyone, groups, **options)
         ax.set_xlabel(r"residual of the row left out, $y_i - \hat{y}_{-i}$")
         ax.set_ylabel(r"shift of coefficients, $\|w_{-i} - w\| \,/\, \|w\|$")
@@ -328,7 +313,7 @@ def plot_leave_one_out(
         Drawn on its `ax_`.
     """
     if not isinstance(found, sl.LeaveOneOut):
-        raise not_accepted(found, "a LeaveOneOut", "what leave_one_out returns")
+        raise inputs.not_accepted(found, "a LeaveOneOut", "what leave_one_out returns")
     display = InfluenceDisplay(
         rows=found.rows,
         residuals=found.residuals,

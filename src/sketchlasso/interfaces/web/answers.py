@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -97,9 +96,9 @@ class Answers:
         image = self._solve(query)
         matches = [
             payloads.MatchedDocument(
-                number=int(match.number),
+                number=match.number,
                 title=match.title,
-                score=_finite(match.score),
+                score=match.score,
                 excerpt=excerpt(match.text, (*image.query, *image.words), self._limits.excerpt),
             )
             for match in self._imager.documents(image, count)
@@ -142,28 +141,17 @@ class Answers:
         return payloads.WordCount(word=word, documents=self.frequency.get(word, 0))
 
     def _shown(self, image: sl.topics.TopicImage) -> payloads.Image:
-        return payloads.Image(
-            query=list(image.query),
-            words=[
-                payloads.WordWeight(
-                    word=word,
-                    weight=float(weight),
-                    documents=self.frequency.get(word, 0),
-                    askable=self._is_askable(word),
-                )
-                for word, weight in zip(image.words, image.weights, strict=True)
-            ],
-            n_nonzero=int(image.n_nonzero),
-            alpha=_finite(image.alpha),
-            radius=_finite(image.radius),
-            gap=_finite(image.gap),
-            explained=_finite(image.explained),
-            held_out=_finite(image.held_out),
-            quality=image.quality,
-            advice=image.advice,
-            seconds=float(image.seconds),
-            excluded=list(image.excluded),
-        )
+        words = [
+            payloads.WordWeight(
+                word=word,
+                weight=weight,
+                documents=self.frequency.get(word, 0),
+                askable=self._is_askable(word),
+            )
+            for word, weight in zip(image.words, image.weights, strict=True)
+        ]
+        same = payloads.Image.model_fields.keys() - {"words"}
+        return payloads.Image(words=words, **{name: getattr(image, name) for name in same})
 
 
 def _absolute(amount: Amount, automatic: Callable[[], float]) -> float | None:
@@ -171,11 +159,6 @@ def _absolute(amount: Amount, automatic: Callable[[], float]) -> float | None:
     if amount.of == "auto":
         return None if amount.factor == 1.0 else amount.factor * automatic()
     return amount.factor
-
-
-def _finite(value: float) -> float | None:
-    """Return a number for JSON: None if it is not finite."""
-    return float(value) if math.isfinite(value) else None
 
 
 def _plain(value: Any) -> str | int | float | bool | None:

@@ -19,31 +19,11 @@ from starlette.exceptions import HTTPException
 
 import sketchlasso as sl
 from sketchlasso.errors import SketchlassoError, UnknownWordError
-from sketchlasso.interfaces.web.gate import (
-    BUSY,
-    BusyError,
-    Door,
-    Gate,
-    Protection,
-    SlowError,
-    refusal,
-)
+from sketchlasso.interfaces.web.gate import Door, Gate, Protection, RefusedError, refusal
 from sketchlasso.interfaces.web.limits import shown
-from sketchlasso.interfaces.web.mapping import MapDesk, NoMapError, NotYetError
+from sketchlasso.interfaces.web.mapping import MapDesk
 from sketchlasso.interfaces.web.payloads import Page, UnknownWord
 
-# Status, sentence, and seconds after which the client should try again, if at all.
-PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
-    BusyError: (503, BUSY, 1),
-    SlowError: (504, "the query took too long; ask for fewer words or a larger penalty.", None),
-    NotYetError: (503, "topics and map are being made; ask again in a moment.", 2),
-    NoMapError: (
-        404,
-        "there are no topics and no map, because the images of the whole vocabulary are missing; "
-        "run 'sketchlasso topics all' on the model and serve it again.",
-        None,
-    ),
-}
 NOWHERE = "there is nothing at this address; see /docs for those that exist."
 KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -71,25 +51,11 @@ def application_of(
     gated: Sequence[str],
     others: Sequence[Gate | MapDesk] = (),
 ) -> FastAPI:
-    """Return the application of an explorer.
+    """Return the application of an explorer: everything under /api, and its pages.
 
-    Parameters
-    ----------
-    router : APIRouter
-        Everything under /api.
-    hosts : sequence of str
-        Names under which it is served.
-    title, summary : str
-        For /docs.
-    home : str
-        The file of the first page, one of HOMES.
-    start : callable
-        What to do before the first request.
-    gate : Gate
-    gated : sequence of str
-        The addresses that are refused while the gate is full.
-    others : sequence of Gate or MapDesk
-        What else to close after the last request.
+    It is served under the names `hosts`, and `home` (one of HOMES) is the file of its first page.
+    `start` is called before the first request. The addresses `gated` are refused while the gate is
+    full. The `others` are closed after the last request, like the gate.
     """
 
     @asynccontextmanager
@@ -113,7 +79,7 @@ def application_of(
     application.include_router(router)
     for address, page in read_pages(home).items():
         application.add_api_route(address, page.response, include_in_schema=False)
-    for kind in (*PLAIN, SketchlassoError, RequestValidationError, HTTPException, Exception):
+    for kind in (RefusedError, SketchlassoError, RequestValidationError, HTTPException, Exception):
         application.add_exception_handler(kind, _refuse)
     application.add_middleware(Door, gate=gate, paths=gated)
     application.add_middleware(Protection, hosts=hosts)
@@ -138,9 +104,9 @@ def read_pages(home: str = "index.html") -> dict[str, Page]:
 
 async def _refuse(request: Request, error: Exception) -> JSONResponse:
     """Answer an error with a status and one sentence."""
-    if type(error) in PLAIN:
-        status, message, again = PLAIN[type(error)]
-        return refusal(status, message, None if again is None else {"retry-after": str(again)})
+    if isinstance(error, RefusedError):
+        again = {} if error.again is None else {"retry-after": str(error.again)}
+        return refusal(error.status, error.message, again)
     if isinstance(error, UnknownWordError):
         return JSONResponse(UnknownWord.of(error).model_dump(), 404)
     if isinstance(error, SketchlassoError):

@@ -145,12 +145,24 @@ def refusal(status: int, message: str, headers: Mapping[str, str] | None = None)
     return JSONResponse({"message": message}, status, {**HEADERS, **(headers or {})})
 
 
-class BusyError(Exception):
+class RefusedError(Exception):
+    """A request that is answered with a status and one sentence."""
+
+    status: int
+    message: str
+    again: int | None = None  # seconds after which the client should try again, if at all
+
+
+class BusyError(RefusedError):
     """No worker was free in time."""
 
+    status, message, again = 503, BUSY, 1
 
-class SlowError(Exception):
+
+class SlowError(RefusedError):
     """The work began and took too long."""
+
+    status, message = 504, "the query took too long; ask for fewer words or a larger penalty."
 
 
 class Gate:
@@ -179,12 +191,8 @@ class Gate:
     async def run(self, work: Callable[[], Result]) -> Result:
         """Return what `work` returns, or raise what it raises.
 
-        Raises
-        ------
-        BusyError
-            Too many wait already, or no worker was free within `limits.wait_seconds`.
-        SlowError
-            The work was not done in time.
+        Raises BusyError if too many wait already or no worker was free within
+        `limits.wait_seconds`, and SlowError if the work was not done in time.
         """
         limits = self._limits
         future = self._enter(work)

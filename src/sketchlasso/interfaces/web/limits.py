@@ -8,16 +8,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
 
 from sketchlasso.errors import InvalidInputError
-
-Scale = Literal["", "auto", "spectral", "realised"]
 
 NUMBER = r"[0-9]{1,12}(?:\.[0-9]{0,12})?(?:e[-+]?[0-9]{1,2})?|\.[0-9]{1,12}(?:e[-+]?[0-9]{1,2})?"
 AMOUNT = re.compile(
     rf"(?P<number>{NUMBER})|(?:(?P<factor>{NUMBER})\*)?(?P<of>auto|spectral|realised)",
-    re.ASCII | re.IGNORECASE,
+    re.ASCII,
 )
 # Characters that are not text: control characters, halves of surrogate pairs, private and
 # unassigned code points.
@@ -108,7 +105,7 @@ class Amount:
     """A number (`of` is empty), or a multiple of a named number."""
 
     factor: float
-    of: Scale = ""
+    of: str = ""
 
 
 AUTOMATIC = Amount(1.0, "auto")
@@ -155,19 +152,16 @@ def read_word(name: str, text: str, limits: Limits, *, empty: bool = False) -> s
 
 
 def read_amount(
-    name: str, text: str | None, scales: Sequence[Scale], *, zero: bool = False
+    name: str, text: str | None, scales: Sequence[str], *, zero: bool = False
 ) -> Amount:
     """Return a penalty or radius: ``0.5``, ``auto``, ``2*auto``, ``0.1*spectral``."""
     if text is None:
         return AUTOMATIC
-    found = AMOUNT.fullmatch(text.strip(" ")) if len(text) <= SHOWN else None
+    found = AMOUNT.fullmatch(text.strip(" ").lower()) if len(text) <= SHOWN else None
     if found is not None:
-        scale = (found["of"] or "").lower()
-        factor = float(found["number"] or found["factor"] or 1.0)
-        if math.isfinite(factor) and (factor > 0 or zero):
-            for known in ("", *scales):
-                if scale == known:
-                    return Amount(factor, known)
+        factor, of = float(found["number"] or found["factor"] or 1.0), found["of"] or ""
+        if math.isfinite(factor) and (factor > 0 or zero) and of in ("", *scales):
+            return Amount(factor, of)
     least = "not negative" if zero else "positive"
     raise InvalidInputError(
         f"{name}={shown(text)} was given, but a {least} number, {' or '.join(scales)}, or a "

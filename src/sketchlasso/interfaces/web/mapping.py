@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
+from sketchlasso.interfaces.web.gate import RefusedError
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.types import IntArray
 
@@ -26,12 +27,20 @@ TOPIC_WORDS, MAP_LABELS = 12, 8
 Made = TypeVar("Made")
 
 
-class NoMapError(Exception):
+class NoMapError(RefusedError):
     """There are no images to make a map of."""
 
+    status = 404
+    message = (
+        "there are no topics and no map, because the images of the whole vocabulary are missing; "
+        "run 'sketchlasso topics all' on the model and serve it again."
+    )
 
-class NotYetError(Exception):
+
+class NotYetError(RefusedError):
     """The map is being laid out."""
+
+    status, message, again = 503, "topics and map are being made; ask again in a moment.", 2
 
 
 class MapDesk:
@@ -56,12 +65,17 @@ class MapDesk:
 
     def start(self) -> None:
         """Start the work, unless it has been started or there are no images."""
+        images = self._images
         with self._lock:
-            if self._images is not None and self._topics is None:
-                self._topics = self._pool.submit(self._found, self._images, False)
-                self._map = self._pool.submit(self._drawn, self._images, self._topics)
-                if len(self._images.words) <= STABILITY_WORDS:
-                    self._stable = self._pool.submit(self._found, self._images, True)
+            if images is None or self._topics is not None:
+                return
+            find = partial(sl.topics.find_topics, self._imager, images)
+            topics = self._topics = self._pool.submit(find, stability=False)
+            self._map = self._pool.submit(
+                lambda: encoded(whole_map(images, topics.result(), self._frequency, self._limits))
+            )
+            if len(images.words) <= STABILITY_WORDS:
+                self._stable = self._pool.submit(find, stability=True)
 
     async def map(self) -> payloads.Page:
         """Return the map, or raise NoMapError or NotYetError."""
@@ -78,14 +92,6 @@ class MapDesk:
     def close(self) -> None:
         """Accept no more work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _found(self, images: sl.topics.WordImages, stability: bool) -> sl.topics.Topics:
-        return sl.topics.find_topics(self._imager, images, stability=stability)
-
-    def _drawn(
-        self, images: sl.topics.WordImages, topics: Future[sl.topics.Topics]
-    ) -> payloads.Page:
-        return encoded(whole_map(images, topics.result(), self._frequency, self._limits))
 
 
 async def _finished(future: Future[Made] | None) -> Made:
@@ -111,7 +117,7 @@ def _topic_list(found: sl.topics.Topics, frequency: Mapping[str, int]) -> payloa
                 ],
                 n_words=len(topic.words),
                 n_documents=topic.n_documents,
-                stability=None if math.isnan(topic.stability) else topic.stability,
+                stability=topic.stability,
                 examples=[one.title for one in topic.examples],
             )
             for topic in found.topics
@@ -130,13 +136,16 @@ def whole_map(
     `frequency` counts the documents of each word.
     """
     graph = sl.topics.word_graph(images.weights, images.words)
-    found = graph_map(graph, topics.of_word(graph.words), frequency, limits)
     labels = [list(topic.words[:MAP_LABELS]) for topic in topics.topics]
-    return found.model_copy(update={"labels": labels})
+    return graph_map(graph, topics.of_word(graph.words), frequency, limits, labels)
 
 
 def graph_map(
-    graph: sl.graphs.Graph, communities: IntArray, sizes: Mapping[str, int], limits: Limits
+    graph: sl.graphs.Graph,
+    communities: IntArray,
+    sizes: Mapping[str, int],
+    limits: Limits,
+    labels: Sequence[list[str]] = (),
 ) -> payloads.Map:
     """Return a graph with places and communities (n_nodes,), within the limits.
 
@@ -169,6 +178,7 @@ def graph_map(
             (int(source), int(target), float(f"{weight:.3g}"))
             for (source, target), weight in zip(edges[kept], weights[kept], strict=True)
         ],
+        labels=list(labels),
         n_words=len(graph.names),
         n_edges=len(graph.edges),
     )

@@ -95,15 +95,9 @@ class NetworkAnswers:
     def nodes(self, text: str, count: int) -> Nodes:
         """Find nodes by name: those that begin with the text before those that contain it."""
         wanted = text.strip().casefold()
-        first = [name for name, folded in self._searched if folded.startswith(wanted)][:count]
-        if len(first) < count:
-            inside = (
-                name
-                for name, folded in self._searched
-                if wanted in folded and not folded.startswith(wanted)
-            )
-            first += [name for _, name in zip(range(count - len(first)), inside, strict=False)]
-        nodes = [Node(name=name, links=self.links[name]) for name in first]
+        found = [pair for pair in self._searched if wanted in pair[1]]
+        found.sort(key=lambda pair: not pair[1].startswith(wanted))
+        nodes = [Node(name=name, links=self.links[name]) for name, _ in found[:count]]
         return Nodes(prefix=text, nodes=nodes)
 
     def neighbours(self, name: str, count: int) -> Neighbours:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import math
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from sketchlasso.errors import UnknownWordError
+
+# JSON has no numbers that are not finite.
+Finite = Annotated[float | None, BeforeValidator(lambda x: x if math.isfinite(x) else None)]
 
 
 class WordCount(BaseModel):
@@ -44,13 +48,13 @@ class Image(BaseModel):
     query: list[str] = Field(description="The word, or the words asked for together.")
     words: list[WordWeight] = Field(description="The strongest words, strongest first.")
     n_nonzero: int = Field(description="Words with a weight in the whole solution.")
-    alpha: float | None = Field(description="The penalty.")
-    radius: float | None = Field(description="The robust radius.")
-    gap: float | None = Field(description="Relative duality gap: how far from optimal, at most.")
-    explained: float | None = Field(
+    alpha: Finite = Field(description="The penalty.")
+    radius: Finite = Field(description="The robust radius.")
+    gap: Finite = Field(description="Relative duality gap: how far from optimal, at most.")
+    explained: Finite = Field(
         description="Share of the query's variance that the words explain, over all documents."
     )
-    held_out: float | None = Field(
+    held_out: Finite = Field(
         description="The same in documents that the words were not chosen from; null if unknown."
     )
     quality: str = Field(description="strong, fair, weak or unknown: held_out as a word.")
@@ -64,7 +68,7 @@ class MatchedDocument(BaseModel):
 
     number: int = Field(description="Row of the corpus, from zero.")
     title: str
-    score: float | None
+    score: Finite
     excerpt: str | None
 
 
@@ -91,7 +95,7 @@ class Topic(BaseModel):
     words: list[WordCount] = Field(description="Its most distinctive words.")
     n_words: int
     n_documents: int = Field(description="Documents that have most of this topic.")
-    stability: float | None = Field(
+    stability: Finite = Field(
         description="Share of pairs of its ten leading words that stay together in half-samples."
     )
     examples: list[str] = Field(description="Titles of documents about it.")
