@@ -19,7 +19,7 @@ from sketchlasso.estimators.callbacks import CallbackSupport
 from sketchlasso.estimators.parameters import Radii, Specification
 from sketchlasso.estimators.task import Prepared, prepare, task_of
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.fitting import fit_all
+from sketchlasso.results.cross_validation import fit_all
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user

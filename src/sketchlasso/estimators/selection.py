@@ -22,8 +22,7 @@ from sketchlasso.linalg.threads import map_items, thread_count
 from sketchlasso.problem.terms import check_alphas
 from sketchlasso.results import Choice, CrossValidation
 from sketchlasso.results.cross_validation import searched
-from sketchlasso.results.guide import Guide
-from sketchlasso.results.sketched import FoldBases
+from sketchlasso.results.fitting import FoldBases, Guide
 from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.results.staged import KEPT_BYTES, kept_bytes
 from sketchlasso.sketches import Sketch

@@ -9,8 +9,7 @@ import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
-from sketchlasso.results.fitting import Path
-from sketchlasso.results.guide import Guide
+from sketchlasso.results.fitting import Guide, Path
 from sketchlasso.results.models import LazyPredictions, LinearModels, averaged_predictions
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better

@@ -26,9 +26,8 @@ from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio
 from sketchlasso.results.choices import CrossValidation, decided
-from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
+from sketchlasso.results.fitting import Task, exact_path
 from sketchlasso.results.scores import Metric, greater_is_better, score
-from sketchlasso.solvers import Settings
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Stopwatch
 from sketchlasso.types import FloatArray, SparseRows
@@ -49,17 +48,10 @@ FEW_ENTRIES = 100_000
 def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> CrossValidation:
     """Walk down automatic penalties until the first metric has decided for every response.
 
-    Parameters
-    ----------
-    task : Task
-        Its `alphas` is the number of penalties.
-    rows : RowSets
-        Folds, each with rows to be judged on.
-    metrics : sequence of str
+    The task has a number of penalties, and every fold has rows to be judged on.
     """
-    settings = task.settings or Settings(tol=FULL_TOL)
     with Stopwatch() as watch, single_blas_thread():
-        search = _Search(task, rows, metrics, settings)
+        search = _Search(task, rows, metrics)
         while search.open_next():
             while search.open:
                 search.stage()
@@ -69,12 +61,11 @@ def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> CrossV
 class _Search:
     """State of the search; every stage extends all arrays by a few penalties."""
 
-    def __init__(
-        self, task: Task, rows: RowSets, metrics: Sequence[Metric], settings: Settings
-    ) -> None:
+    def __init__(self, task: Task, rows: RowSets, metrics: Sequence[Metric]) -> None:
         self._task, self._rows, self._metrics = task, rows, tuple(metrics)
+        assert task.count is not None
         m, n = task.X.shape
-        t, self._count = task.Y.shape[1], int(task.alphas)  # type: ignore[arg-type]
+        t, self._count, settings = task.Y.shape[1], task.count, task.full_settings
         ratio = task.alpha_min_ratio or default_ratio((m, n))
         steps = alpha_grid(np.ones(1), self._count, ratio)[0]
         growth = MOST_GROWTH if task.alpha_min_ratio is None and self._count > 1 else 1

@@ -11,33 +11,29 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from sketchlasso.instances import ProblemSet, RowSets
-from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.rows import replace_rows, stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.screening import Restriction, row_norms
+from sketchlasso.results.fitting import Fits, Task
 from sketchlasso.results.models import LinearModels, held_out_predictions
 from sketchlasso.results.realised import EVALUATIONS, FIRST_SLOPE, TOO_LARGE, secant_slope
-from sketchlasso.results.sketched import Fits, SketchedProblems, join_fits
-from sketchlasso.solvers import (
-    Iterates,
-    Screening,
-    Settings,
-    Solution,
-    Solver,
-    Status,
-    solve_or_raise,
-)
+from sketchlasso.results.sketched import NUMBERS, SketchedProblems, join_fits
+from sketchlasso.solvers import Iterates, Screening, Settings, Solution, Status, solve_or_raise
 from sketchlasso.solvers.driver import between
 from sketchlasso.solvers.workers import join_solutions
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Points", "Stage", "StagePart", "spread_fits"]
+# Points of a grid: numbers of their responses, radii and penalties, each (p,).
+Points: TypeAlias = "tuple[IntArray, IntArray, IntArray]"
+# Held-out rows (r,) of a row set, and what is predicted for them (r, p).
+HeldOut: TypeAlias = "tuple[IntArray, FloatArray]"
 
 # A solution is kept where log(radius) is this close to its fixed point. Policies differ by
 # factors of three, and the fit that follows the search settles its radius anew.
@@ -47,56 +43,17 @@ SETTLED = 0.1
 AHEAD, FEWER = 0.3, 0.7
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Points of the grid: numbers of their responses, radii and penalties, each (p,)."""
-
-    response: IntArray
-    radius: IntArray
-    alpha: IntArray
-
-    @classmethod
-    def where(cls, mask: BoolArray) -> Points:
-        """The points that a mask (responses, radii, alphas) marks."""
-        return cls(*np.nonzero(mask))
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """Fits of R row sets at p points, row sets slowest, and their predictions.
-
-    Attributes
-    ----------
-    fits : Fits
-        Of R * p instances.
-    predicted : list of (ndarray of shape (rows,), ndarray of shape (rows, p))
-        Held-out rows of each row set, and what is predicted for them.
-    """
-
-    fits: Fits
-    predicted: list[tuple[IntArray, FloatArray]]
-
-
 class StagePart:
     """The row sets of one sketch, and what has been found on their paths.
 
-    Parameters
-    ----------
-    laid : SketchedProblems
-        With one penalty for every row set, response and radius: a path begins there.
-    held_out : RowSets
-        The same row sets in the numbering of all rows, with the rows to predict.
-    X : array or sparse matrix of shape (m, n)
-        All rows of the data.
-    solver : str
-    settings : Settings
+    `laid` has one penalty for every row set, response and radius: a path begins there. `held_out`
+    are the same row sets in the numbering of all rows, with the rows to predict.
     """
 
     def __init__(
-        self, laid: SketchedProblems, held_out: RowSets, X: Any, solver: Solver, settings: Settings
+        self, task: Task, laid: SketchedProblems, held_out: RowSets, settings: Settings
     ) -> None:
-        self.laid, self.held_out, self.X = laid, held_out, X
-        self.solver = solver
+        self.task, self.laid, self.held_out = task, laid, held_out
         # Rows proved zero by their norms have no part in these solves; finding them costs more.
         self.settings = replace(settings, screening=Screening.none())
         batch = laid.problems.batch
@@ -129,19 +86,14 @@ class StagePart:
             found = zip(np.log(own), np.log(radius[policy, places]), strict=True)
             self._expected[path] = {float(level): float(x) for level, x in found}
 
-    def solve(self, points: Points, alphas: FloatArray, search: bool) -> Stage:
-        """Solve the points for every row set.
+    def solve(self, at: Points, alphas: FloatArray, search: bool) -> tuple[Fits, list[HeldOut]]:
+        """Solve points of a grid of penalties (responses, radii, alphas) for every row set.
 
-        Parameters
-        ----------
-        points : Points
-            None of which was solved before.
-        alphas : ndarray of shape (responses, radii, alphas)
-        search : bool
-            Whether the radii that follow the realised error are searched, or interpolated
-            between those found.
+        None of them was solved before. With `search` the radii that follow the realised error are
+        searched, else interpolated between those found. Returns fits of R * p instances, row sets
+        slowest, and the held-out rows of each row set with their predictions (rows, p).
         """
-        problems, path = self._problems(points, alphas)
+        problems, path = self._problems(at, alphas)
         follows = self.laid.follows[path]
         level = np.log(np.maximum(problems.batch.alpha, 1e-300))
         x = self._start[path].copy()
@@ -152,24 +104,23 @@ class StagePart:
         problems = replace(problems, batch=replace(problems.batch, radius=np.exp(x)))
         self._keep(problems, path, solution)
         fits = self.laid.fits(problems, solution, solution.seconds)
-        held_out = held_out_predictions(self.held_out, problems.shape, fits.models, self.X)
-        return Stage(fits, [(test, values[:, 0, 0]) for test, values in held_out])
+        held_out = held_out_predictions(self.held_out, problems.shape, fits.models, self.task.X)
+        return fits, [(test, values[:, 0, 0]) for test, values in held_out]
 
-    def _problems(self, points: Points, alphas: FloatArray) -> tuple[ProblemSet, IntArray]:
+    def _problems(self, at: Points, alphas: FloatArray) -> tuple[ProblemSet, IntArray]:
         """The points as problems of shape (row sets, 1, 1, p), and the path (B,) of each."""
-        base = self.laid.problems
-        count, (sets, t, radii, _) = len(points.alpha), base.shape
-        of_set = points.response * radii + points.radius
-        path = (np.arange(sets)[:, None] * (t * radii) + of_set).ravel()
-        alpha = np.tile(alphas[points.response, points.radius, points.alpha], sets)
+        base, (response, radius, place) = self.laid.problems, at
+        sets, t, radii, _ = base.shape
+        path = (np.arange(sets)[:, None] * (t * radii) + response * radii + radius).ravel()
+        alpha = np.tile(alphas[at], sets)
         problems = replace(
             base,
             batch=replace(base.batch.take(path), alpha=alpha),
             row_set=base.row_set[path],
             response=base.response[path],
             radius_index=base.radius_index[path],
-            alpha_index=np.tile(points.alpha, sets),
-            shape=(sets, 1, 1, count),
+            alpha_index=np.tile(place, sets),
+            shape=(sets, 1, 1, len(place)),
             y_mean=base.y_mean[path],
             left_out=base.left_out[path],
         )
@@ -227,12 +178,12 @@ class StagePart:
             own = None if chain is None else chain[open_]
             if warm is not None:
                 warm = replace(warm, coef=only.narrow(warm.coef))
-            found = solve_or_raise(batch, self.solver, self.settings, warm, own)
+            found = solve_or_raise(batch, self.task.solver, self.settings, warm, own)
             found = replace(found, coef=only.widen(found.coef))
             seconds += found.seconds
             moves = np.zeros(len(open_), dtype=bool)
             if left and follows.any():
-                error = self.laid.factor[path[open_]] * self.laid.error(found.coef, path[open_])
+                error = self.laid.error(found.coef, path[open_])
                 h = np.log(np.where(error > 0, error, np.nan)) - x[open_]
                 then = self._next_radii(problems, path, open_, x, h, before)
                 moves = follows[open_] & (np.abs(then - x[open_]) >= SETTLED)
@@ -362,39 +313,24 @@ def _rows_of(solution: Solution, rows: IntArray) -> Solution:
     )
 
 
-def spread_fits(stages: Sequence[tuple[Points, Stage]], shape: tuple[int, int, int, int]) -> Fits:
+def spread_fits(stages: Sequence[tuple[Points, Fits]], shape: tuple[int, ...]) -> Fits:
     """Fits of all instances of a shape; LEFT_OUT where no stage has solved them."""
-    size, of_set = int(np.prod(shape)), int(np.prod(shape[1:]))
-    joined = join_fits([stage.fits for _, stage in stages])
-    where = np.concatenate(
-        [
-            (
-                np.arange(shape[0])[:, None] * of_set
-                + np.ravel_multi_index((at.response, at.radius, at.alpha), shape[1:])
-            ).ravel()
-            for at, _ in stages
-        ]
-    )
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    where = np.concatenate([numbers[:, *at].ravel() for at, _ in stages])
+    joined = join_fits([fits for _, fits in stages])
 
     def placed(values: Any, otherwise: float) -> Any:
-        whole = np.full(size, otherwise, dtype=values.dtype)
+        whole = np.full(numbers.size, otherwise, dtype=values.dtype)
         whole[where] = values
         return whole
 
-    coef = joined.models.coef
-    lengths = placed(np.diff(coef.indptr), 0)
-    coef = coef[np.argsort(where)]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    nothing = sparse.csr_array((numbers.size, joined.models.coef.shape[1]))
+    unknown = {"n_iter": 0, "status": int(Status.LEFT_OUT)}
     return Fits(
         models=LinearModels(
-            coef=sparse.csr_array((coef.data, coef.indices, indptr), shape=(size, coef.shape[1])),
+            coef=replace_rows(nothing, where, joined.models.coef),
             intercept=placed(joined.models.intercept, np.nan),
         ),
-        primal=placed(joined.primal, np.nan),
-        dual=placed(joined.dual, np.nan),
-        relative_gap=placed(joined.relative_gap, np.nan),
-        n_iter=placed(joined.n_iter, 0),
-        status=placed(joined.status, int(Status.LEFT_OUT)),
-        radius=placed(joined.radius, np.nan),
         seconds=joined.seconds,
+        **{name: placed(getattr(joined, name), unknown.get(name, np.nan)) for name in NUMBERS},
     )

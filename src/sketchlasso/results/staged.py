@@ -35,7 +35,7 @@ from sketchlasso.results.choices import (
     standard_error_of,
     worthwhile,
 )
-from sketchlasso.results.fitting import Task, sketched_path
+from sketchlasso.results.fitting import Fits, Task
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
@@ -43,17 +43,16 @@ from sketchlasso.results.sketched import (
     join_fits,
     lay_out,
     sketch_training_rows,
+    sketched_path,
     sketched_rows,
 )
-from sketchlasso.results.stage_parts import Points, Stage, StagePart, spread_fits
+from sketchlasso.results.stage_parts import HeldOut, Points, StagePart, spread_fits
 from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-__all__ = ["KEPT_BYTES", "can_stage", "kept_bytes", "search"]
 
 # Points of the coarse grid, about; grids that are not twice as fine are solved whole.
 COARSE = 12
@@ -67,8 +66,7 @@ KEPT_BYTES = 2 << 30
 
 def can_stage(task: Task, sketch: Sketch, rows: RowSets) -> bool:
     """Whether a search goes by stages: many automatic penalties, and data at hand."""
-    count = task.alphas if isinstance(task.alphas, int | np.integer) else 0
-    if count < 2 * COARSE or isinstance(task.X, BlockMatrix):
+    if task.count is None or task.count < 2 * COARSE or isinstance(task.X, BlockMatrix):
         return False
     engine = active_engine()
     if engine is not None and engine.remote:
@@ -89,37 +87,17 @@ def _bytes(X: Any) -> int:
 
 
 def search(
-    task: Task,
-    sketch: Sketch,
-    rows: RowSets,
-    metrics: tuple[Metric, ...],
+    task: Task, sketch: Sketch, rows: RowSets, metrics: tuple[Metric, ...]
 ) -> CrossValidation:
     """Search penalties and radii in stages.
 
-    Parameters
-    ----------
-    task : Task
-        With a number of penalties.
-    sketch : Sketch
-    rows : RowSets
-        Every one with rows to judge by.
-    metrics : tuple of str
-        The first decides.
+    The task has a number of penalties, and every row set has rows to judge by. The first metric
+    decides.
     """
     check_sketch_of(sketch, task.X)
     policies = radius_policies(None, sketch, search=True)
     with single_blas_thread():
-        grids = grids_of(
-            sketch,
-            task.X,
-            task.Y,
-            policies,
-            task.alphas,
-            task.alpha_min_ratio,
-            task.terms,
-            task.all_rows,
-        )
-        found = _Search(task, policies, rows, metrics, grids)
+        found = _Search(task, policies, rows, metrics, grids_of(task, sketch, policies))
         found.begin(sketch)
         if task.guide is None:
             found.walk()
@@ -152,7 +130,8 @@ class _Search:
         self.tried = np.zeros(self.alphas.shape, dtype=bool)
         self.cost = np.full((len(rows), *self.alphas.shape), np.nan)
         self.errors = np.full_like(self.cost, np.nan)
-        self.stages: list[tuple[Points, Stage]] = []
+        self.scores = {metric: np.full_like(self.cost, np.nan) for metric in metrics}
+        self.stages: list[tuple[Points, Fits]] = []
         self.settings = task.settings or Settings()
         self.parts: list[StagePart] = []
         self.over, self.aside = False, 1
@@ -167,26 +146,24 @@ class _Search:
         # Solves of a few points each have less to do at once than there are cores.
         on_cpu = self.settings.device == CPU
         self.aside = min(self.settings.n_threads, len(groups)) if on_cpu else 1
-        bar = SharedProgress(self.settings.callback, int(self.cost[..., : self.count].size))
+        self.bar = SharedProgress(self.settings.callback, int(self.cost[..., : self.count].size))
 
         def made(number: int) -> StagePart:
             if sketch.response_rank:
                 fold, bases = groups[number][0], task.bases
                 base = None if bases is None else bases.of(number, sketch, task.X, fold)
-                own = sketch_training_rows(sketch, task.X, task.Y, fold, self.policies, base)
+                own = sketch_training_rows(task, sketch, fold, self.policies, base)
             else:
-                own = next(sketched_rows(sketch, task.X, task.Y, sets, self.policies))
-            alphas = self.alphas[..., :1]
-            laid = lay_out(own, task.X, task.Y, self.policies, task.terms, alphas)
-            settings = replace(self.settings, callback=bar.part())
+                own = next(sketched_rows(task, sketch, sets, self.policies))
+            laid = lay_out(task, own, self.policies, self.alphas[..., :1])
+            settings = replace(self.settings, callback=self.bar.part())
             if self.aside > 1:
                 settings = replace(settings, n_threads=1)
-            part = StagePart(laid, groups[number], task.X, task.solver, settings)
+            part = StagePart(task, laid, groups[number], settings)
             if task.guide is not None:
                 part.expect(task.guide.radius, self.alphas)
             return part
 
-        self.bar = bar
         self.parts = map_items(made, range(len(groups)), self.aside)
 
     def walk(self) -> None:
@@ -333,34 +310,34 @@ class _Search:
 
     def _run(self, mask: BoolArray, search: bool) -> None:
         """Solve the marked points for every row set, and score them."""
-        points = Points.where(mask)
+        response, radius, place = np.nonzero(mask)
+        at = (response, radius, place)
 
-        def solved(number: int) -> Stage:
-            return self.parts[number].solve(points, self.alphas, search)
+        def solved(number: int) -> tuple[Fits, list[HeldOut]]:
+            return self.parts[number].solve(at, self.alphas, search)
 
-        stages = map_items(solved, range(len(self.parts)), self.aside)
-        stage = Stage(
-            join_fits([stage.fits for stage in stages]),
-            [held_out for stage in stages for held_out in stage.predicted],
-        )
-        self.stages.append((points, stage))
+        found = map_items(solved, range(len(self.parts)), self.aside)
+        fits = join_fits([fits for fits, _ in found])
+        self.stages.append((at, fits))
         self.tried |= mask
+        for fold, held_out in enumerate(held_out for _, some in found for held_out in some):
+            for metric in self.metrics:
+                self.scores[metric][fold, *at] = self._scores(response, held_out, metric)
+            known = self.scores.get("mse")
+            errors = self._scores(response, held_out, "mse") if known is None else known[fold, *at]
+            self.errors[fold, *at] = errors
         sign = -1.0 if greater_is_better(self.metrics[0]) else 1.0
-        values = self._scores(points, stage, self.metrics[0])
-        self.cost[:, points.response, points.radius, points.alpha] = sign * values
-        errors = self._scores(points, stage, "mse")
-        self.errors[:, points.response, points.radius, points.alpha] = errors
-        self.over = bool((stage.fits.status == Status.INTERRUPTED).any())
+        self.cost[:, *at] = sign * self.scores[self.metrics[0]][:, *at]
+        self.over = bool((fits.status == Status.INTERRUPTED).any())
 
-    def _scores(self, points: Points, stage: Stage, metric: Metric) -> FloatArray:
-        """Scores (folds, p) of the points of a stage."""
-        values = np.empty((len(self.rows), len(points.alpha)))
-        for fold, (test, predicted) in enumerate(stage.predicted):
-            share = None if self.task.weights is None else self.task.weights[test]
-            for response in np.unique(points.response):
-                own = points.response == response
-                target = self.task.Y[test, response]
-                values[fold, own] = score(metric, target, predicted[:, own], share)
+    def _scores(self, response: IntArray, held_out: HeldOut, metric: Metric) -> FloatArray:
+        """Scores (p,) of a fold's predictions for the responses (p,) of some points."""
+        test, predicted = held_out
+        values = np.empty(len(response))
+        share = None if self.task.weights is None else self.task.weights[test]
+        for number in np.unique(response):
+            own = response == number
+            values[own] = score(metric, self.task.Y[test, number], predicted[:, own], share)
         return values
 
     def result(self, sketch: Sketch) -> CrossValidation:
@@ -368,17 +345,13 @@ class _Search:
         used = np.flatnonzero(self.tried.any(axis=(0, 1)))
         count = max(self.count, int(used[-1]) + 1)
         shape = (len(self.rows), *self.alphas.shape[:2], count)
-        scores = {metric: np.full(shape, np.nan) for metric in self.metrics}
-        for points, stage in self.stages:
-            at = (points.response, points.radius, points.alpha)
-            for metric in self.metrics:
-                scores[metric][:, *at] = self._scores(points, stage, metric)
         fits = spread_fits(self.stages, shape)
         warn_of_ending(fits.status, fits.relative_gap)
         if not self.over:
             self.bar.end()
         alphas = self.alphas[..., :count]
         path = sketched_path(fits, alphas, self.policies, self.task, sketch)
+        scores = {metric: values[..., :count] for metric, values in self.scores.items()}
         return CrossValidation(path, scores, self.rows)
 
 
