@@ -80,7 +80,7 @@ class CrossValidation:
         if self.kept is not None:
             return self.kept[:, *at]
         models = self.models.of(self._instances(at))
-        return averaged_predictions(self.fits.X, self.rows, models, 1)[:, 0]
+        return averaged_predictions(self.fits.X, self.rows, models)[:, 0]
 
     @property
     def alphas(self) -> FloatArray:

@@ -11,7 +11,14 @@ from sketchlasso.data import BlockMatrix
 from sketchlasso.data.block_work import Stacked
 from sketchlasso.data.storage import CHUNK, dense_product, fastest_form
 from sketchlasso.results.models import LazyPredictions
-from sketchlasso.results.scores import Metric, OutOfFold, is_sum, score, score_of_sums, score_sums
+from sketchlasso.results.scores import (
+    Metric,
+    is_sum,
+    out_of_fold,
+    score,
+    score_of_sums,
+    score_sums,
+)
 from sketchlasso.types import FloatArray, IntArray
 
 
@@ -21,21 +28,10 @@ def judge(
     weights: FloatArray | None,
     metrics: tuple[Metric, ...],
 ) -> tuple[dict[Metric, FloatArray], FloatArray | None]:
-    """Score every model on its held-out rows: one pass over X.
+    """Scores (folds, responses, radii, alphas) of every model on its held-out rows: one pass.
 
-    Parameters
-    ----------
-    predictions : LazyPredictions
-        What is scored.
-    Y : ndarray of shape (m, t)
-    weights : ndarray of shape (m,) or None
-    metrics : tuple of str
-
-    Returns
-    -------
-    scores : dict of ndarray of shape (folds, responses, radii, alphas)
-    kept : ndarray of shape (m, responses, radii, alphas) or None
-        The predictions, where X is in memory or a metric ranks rows, which needs all of them.
+    Returned with the predictions (m, responses, radii, alphas), where X is in memory or a metric
+    ranks rows, which needs all of them; else None.
     """
     X, grid, models = BlockMatrix.of(predictions.X), predictions.grid, predictions.models
     sums = tuple(metric for metric in metrics if is_sum(metric))
@@ -52,7 +48,7 @@ def judge(
         keep,
     )
     each = _held_out_parts(X, tests, Y, share)
-    out_of_fold = OutOfFold(predictions.rows)
+    held_out = []
     scores = {metric: np.full(grid, np.nan) for metric in metrics}
     for fold, (totals, kept) in enumerate(X.run_sum(_judge_block, shared, each)):
         test = tests[fold]
@@ -65,11 +61,10 @@ def judge(
                 else:
                     values = score(metric, y, kept.rows[:, own], share[test])
                 scores[metric][fold, response] = values.reshape(grid[2:])
-        if keep:
-            out_of_fold.add(test, slice(None), kept.rows)
+        held_out.append((test, kept.rows))
     if not keep:
         return scores, None
-    return scores, out_of_fold.means((grid[1] * points,)).reshape(predictions.shape)
+    return scores, out_of_fold(len(Y), held_out).reshape(predictions.shape)
 
 
 def _held_out_parts(

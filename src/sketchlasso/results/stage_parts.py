@@ -8,7 +8,7 @@ Nothing is shared between row sets, whose held-out responses must not meet.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,13 +17,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.instances import ProblemSet, RowSets
+from sketchlasso.instances import RowSets
 from sketchlasso.linalg.rows import replace_rows, stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.screening import Restriction, row_norms
 from sketchlasso.results.fitting import Fits, Task
 from sketchlasso.results.models import LinearModels, held_out_predictions
 from sketchlasso.results.realised import EVALUATIONS, FIRST_SLOPE, TOO_LARGE, secant_slope
+from sketchlasso.results.scores import HeldOut
 from sketchlasso.results.sketched import NUMBERS, SketchedProblems, join_fits
 from sketchlasso.solvers import Iterates, Screening, Settings, Solution, Status, solve_or_raise
 from sketchlasso.solvers.driver import between
@@ -32,8 +33,6 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # Points of a grid: numbers of their responses, radii and penalties, each (p,).
 Points: TypeAlias = "tuple[IntArray, IntArray, IntArray]"
-# Held-out rows (r,) of a row set, and what is predicted for them (r, p).
-HeldOut: TypeAlias = "tuple[IntArray, FloatArray]"
 
 # A solution is kept where log(radius) is this close to its fixed point. Policies differ by
 # factors of three, and the fit that follows the search settles its radius anew.
@@ -82,9 +81,9 @@ class StagePart:
             policy = problems.radius_index[path]
             places = np.flatnonzero(radius[policy] > 0)
             places = places[places < alphas.shape[2]]
-            own = np.maximum(alphas[problems.response[path], policy, places], 1e-300)
-            found = zip(np.log(own), np.log(radius[policy, places]), strict=True)
-            self._expected[path] = {float(level): float(x) for level, x in found}
+            own = alphas[problems.response[path], policy, places]
+            found = zip(own, np.log(radius[policy, places]), strict=True)
+            self._expected[path] = {_level(alpha): float(x) for alpha, x in found}
 
     def solve(self, at: Points, alphas: FloatArray, search: bool) -> tuple[Fits, list[HeldOut]]:
         """Solve points of a grid of penalties (responses, radii, alphas) for every row set.
@@ -93,38 +92,26 @@ class StagePart:
         searched, else interpolated between those found. Returns fits of R * p instances, row sets
         slowest, and the held-out rows of each row set with their predictions (rows, p).
         """
-        problems, path = self._problems(at, alphas)
-        follows = self.laid.follows[path]
-        level = np.log(np.maximum(problems.batch.alpha, 1e-300))
-        x = self._start[path].copy()
-        for row in np.flatnonzero(follows):
-            suggested = self._suggested(int(path[row]), float(level[row]))
-            x[row] = x[row] if suggested is None else suggested
-        solution, x = self._settled(problems, path, x, follows & search)
-        problems = replace(problems, batch=replace(problems.batch, radius=np.exp(x)))
-        self._keep(problems, path, solution)
-        fits = self.laid.fits(problems, solution, solution.seconds)
-        held_out = held_out_predictions(self.held_out, problems.shape, fits.models, self.task.X)
-        return fits, [(test, values[:, 0, 0]) for test, values in held_out]
-
-    def _problems(self, at: Points, alphas: FloatArray) -> tuple[ProblemSet, IntArray]:
-        """The points as problems of shape (row sets, 1, 1, p), and the path (B,) of each."""
         base, (response, radius, place) = self.laid.problems, at
         sets, t, radii, _ = base.shape
         path = (np.arange(sets)[:, None] * (t * radii) + response * radii + radius).ravel()
-        alpha = np.tile(alphas[at], sets)
+        places = np.tile(place, sets)
+        batch = replace(base.batch.take(path), alpha=np.tile(alphas[at], sets))
+        follows, x = self.laid.follows[path], self._start[path].copy()
+        for row in np.flatnonzero(follows):
+            suggested = self._suggested(int(path[row]), _level(batch.alpha[row]))
+            x[row] = x[row] if suggested is None else suggested
+        solution, x = self._settled(batch, path, self._starts(path, places), x, follows & search)
+        self._keep(path, places, solution)
         problems = replace(
             base,
-            batch=replace(base.batch.take(path), alpha=alpha),
-            row_set=base.row_set[path],
-            response=base.response[path],
-            radius_index=base.radius_index[path],
-            alpha_index=np.tile(place, sets),
+            batch=replace(batch, radius=np.exp(x)),
             shape=(sets, 1, 1, len(place)),
             y_mean=base.y_mean[path],
             left_out=base.left_out[path],
         )
-        return problems, path
+        fits = self.laid.fits(problems, solution, solution.seconds)
+        return fits, list(held_out_predictions(self.held_out, fits.models, self.task.X))
 
     def _suggested(self, path: int, level: float) -> float | None:
         """log(radius) at log(alpha) as the radii found suggest; None where none was found.
@@ -163,29 +150,32 @@ class StagePart:
         return min(numbers, key=lambda number: apart[number], default=None)
 
     def _settled(
-        self, problems: ProblemSet, path: IntArray, x: FloatArray, follows: BoolArray
+        self,
+        batch: Batch,
+        path: IntArray,
+        warm: Iterates | None,
+        x: FloatArray,
+        follows: BoolArray,
     ) -> tuple[Solution, FloatArray]:
         """Solutions at radii exp(x), moved near their fixed points where they follow them."""
-        only = self._restricted(problems.batch)
-        warm = self._starts(problems, path)
+        only = self._restricted(batch)
         chain = path if warm is None else None
         open_ = np.arange(len(path))
         before = np.full((2, len(x)), np.nan)
         x, pieces, numbers, seconds = x.copy(), [], [], 0.0
         # The last solve is at the radius that the evaluations before it lead to.
         for left in range(EVALUATIONS, -1, -1):
-            batch = only.apply(replace(problems.batch.take(open_), radius=np.exp(x[open_])))
-            own = None if chain is None else chain[open_]
+            part = only.apply(replace(batch.take(open_), radius=np.exp(x[open_])))
             if warm is not None:
                 warm = replace(warm, coef=only.narrow(warm.coef))
-            found = solve_or_raise(batch, self.task.solver, self.settings, warm, own)
+            found = solve_or_raise(part, self.task.solver, self.settings, warm, chain)
             found = replace(found, coef=only.widen(found.coef))
             seconds += found.seconds
             moves = np.zeros(len(open_), dtype=bool)
             if left and follows.any():
                 error = self.laid.error(found.coef, path[open_])
                 h = np.log(np.where(error > 0, error, np.nan)) - x[open_]
-                then = self._next_radii(problems, path, open_, x, h, before)
+                then = self._next_radii(batch, path, open_, x, h, before)
                 moves = follows[open_] & (np.abs(then - x[open_]) >= SETTLED)
             pieces.append(_rows_of(found, np.flatnonzero(~moves)))
             numbers.append(open_[~moves])
@@ -214,7 +204,7 @@ class StagePart:
 
     def _next_radii(
         self,
-        problems: ProblemSet,
+        batch: Batch,
         path: IntArray,
         open_: IntArray,
         x: FloatArray,
@@ -231,17 +221,17 @@ class StagePart:
         before[:, open_] = x[open_], h
         self._slope[owner[live]] = slope[live]
         then = x[open_] - h / slope
-        level = np.log(np.maximum(problems.batch.alpha[open_], 1e-300))
+        level = [_level(alpha) for alpha in batch.alpha[open_]]
         for row in np.flatnonzero(live):
-            self._radii[int(owner[row])][float(level[row])] = float(then[row])
+            self._radii[int(owner[row])][level[row]] = float(then[row])
         for row in np.flatnonzero(~live):
             # The radius was too large, unless others have found one as large.
             here = float(x[open_[row]])
-            suggested = self._suggested(int(owner[row]), float(level[row]))
+            suggested = self._suggested(int(owner[row]), level[row])
             then[row] = here + TOO_LARGE if suggested is None else min(suggested, here)
         return then
 
-    def _starts(self, problems: ProblemSet, path: IntArray) -> Iterates | None:
+    def _starts(self, path: IntArray, places: IntArray) -> Iterates | None:
         """Mixes of the two nearest solutions on the path, or the last one for points beyond it.
 
         The dual point of a path is nearly smooth in log(alpha), and penalties are evenly spaced
@@ -249,7 +239,7 @@ class StagePart:
         was solved yet.
         """
         ends, shares = [], []
-        for own, place in zip(path.tolist(), problems.alpha_index.tolist(), strict=True):
+        for own, place in zip(path.tolist(), places.tolist(), strict=True):
             number = self._nearest(own, self._solved)
             if number is None:
                 return None
@@ -270,15 +260,18 @@ class StagePart:
             np.zeros(len(rows), dtype=np.intp),
         )
 
-    def _keep(self, problems: ProblemSet, path: IntArray, solution: Solution) -> None:
+    def _keep(self, path: IntArray, places: IntArray, solution: Solution) -> None:
         """Remember the solutions of points on their paths."""
         coef: Any = solution.coef
-        for row, (number, place) in enumerate(zip(path, problems.alpha_index, strict=True)):
+        for row, (number, place) in enumerate(zip(path.tolist(), places.tolist(), strict=True)):
             own = slice(coef.indptr[row], coef.indptr[row + 1])
-            key = (int(number), int(place))
-            self._found[key] = coef.indices[own], coef.data[own], solution.dual_point[row]
-            solved = self._solved[key[0]]
-            solved.insert(bisect_left(solved, key[1]), key[1])
+            self._found[number, place] = coef.indices[own], coef.data[own], solution.dual_point[row]
+            insort(self._solved[number], place)
+
+
+def _level(alpha: float) -> float:
+    """log(alpha), also where alpha is zero."""
+    return float(np.log(max(alpha, 1e-300)))
 
 
 def _on_lines(known: dict[float, float], level: float) -> float:

@@ -37,7 +37,7 @@ from sketchlasso.results.choices import (
 )
 from sketchlasso.results.fitting import Fits, Task
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
-from sketchlasso.results.scores import Metric, greater_is_better, score
+from sketchlasso.results.scores import HeldOut, Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
     grids_of,
     join_fits,
@@ -46,7 +46,7 @@ from sketchlasso.results.sketched import (
     sketched_path,
     sketched_rows,
 )
-from sketchlasso.results.stage_parts import HeldOut, Points, StagePart, spread_fits
+from sketchlasso.results.stage_parts import Points, StagePart, spread_fits
 from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch_of
