@@ -24,7 +24,7 @@ from sketchlasso.results import Choice, CrossValidation
 from sketchlasso.results.cross_validation import searched
 from sketchlasso.results.fitting import FoldBases, Guide
 from sketchlasso.results.stage_progress import SharedProgress
-from sketchlasso.results.staged import KEPT_BYTES, kept_bytes
+from sketchlasso.results.staged import KEPT_BYTES, continued, kept_bytes
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
@@ -144,9 +144,8 @@ def _search(
         used, own = choices[spec.selection], np.array([column])
         _warn_at_the_edge(spec, data, found, place, column, choices["min"], classes)
         grid = _grid_attributes(spec, data, found, place, column, choices)
-        radius = used.radius if sketch is not None else None
         start, near = found.start_of(place, used), found.radius_near(place, used)
-        fitted = fit_response(spec, data, own, sketch, used.alpha, radius, start, near)
+        fitted = fit_response(spec, data, own, sketch, used.alpha, used.radius, start, near)
         fits.append((own, grid | fitted))
     return fits, guides, sketch
 
@@ -317,8 +316,7 @@ def _continue(found: Attributes, count: int) -> None:
     more = count - alphas.shape[1]
     if more == 0:
         return
-    further = alphas[:, -1:] * (alphas[:, -1:] / alphas[:, -2:-1]) ** np.arange(1, more + 1)
-    found["alphas"] = np.hstack([alphas, further])
+    found["alphas"] = continued(alphas, more)
     for name, unknown in (("mse_path", np.nan), ("score_path", np.nan), ("n_nonzero_path", 0)):
         padding = ((0, 0), (0, more), (0, 0))
         found[name] = np.pad(found[name], padding, constant_values=unknown)

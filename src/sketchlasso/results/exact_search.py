@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -80,8 +81,9 @@ class _Search:
         self._ledger = ExactLedger(shape, n, settings.tol, settings.callback, expected)
         self._own: list[list[Solved]] = [[] for _ in range(t)]
         self._alphas: list[FloatArray] = [np.empty(0)] * t
-        self._scores = {metric: np.full(shape, np.nan) for metric in metrics}
-        self._errors = np.full(shape, np.nan)
+        # Shares of right labels jump about; the squared error has one minimum, and decides too.
+        scored = dict.fromkeys((*metrics, "mse"))
+        self._scores: dict[Any, FloatArray] = {name: np.full(shape, np.nan) for name in scored}
         self._held_out = [task.X[row_set.test] for row_set in rows]
         self._number, self._stopped = 0, False
         self._largest = np.zeros(t)
@@ -200,12 +202,8 @@ class _Search:
             first += len(numbers)
             here = slice(numbers.start, numbers.stop)
             y = self._task.Y[test, response]
-            for metric in self._metrics:
-                self._scores[metric][fold, response, here] = score(metric, y, own, weights)
-            known = self._scores.get("mse")
-            self._errors[fold, response, here] = (
-                score("mse", y, own, weights) if known is None else known[fold, response, here]
-            )
+            for metric, values in self._scores.items():
+                values[fold, response, here] = score(metric, y, own, weights)
 
     def _finished(self, response: int) -> bool:
         """Whether no smaller penalty of a response has to be tried."""
@@ -214,8 +212,7 @@ class _Search:
         metric = self._metrics[0]
         cost = self._scores[metric][:, response, : self._number]
         cost = -cost if greater_is_better(metric) else cost
-        # Shares of right labels jump about; the squared error has one minimum.
-        if decided(cost) and decided(self._errors[:, response, : self._number]):
+        if decided(cost) and decided(self._scores["mse"][:, response, : self._number]):
             return True
         if response in self._exact and all(
             self._descent.chain(fold, response).fits_exactly for fold in range(len(self._rows))
@@ -242,7 +239,7 @@ class _Search:
         path = exact_path(solution, alphas, self._task, self._task.terms)
         return CrossValidation(
             path,
-            {name: values[:, :, None, :longest] for name, values in self._scores.items()},
+            {name: self._scores[name][:, :, None, :longest] for name in self._metrics},
             self._rows,
             self._on_all_rows(longest),
         )

@@ -126,11 +126,12 @@ class _Search:
             self.first = task.guide.best
         # Up to as many penalties again, evenly spaced, unless the user has said where to end.
         extends = task.alpha_min_ratio is None and self.count > 1
-        self.alphas = _continued(grids) if extends else grids
+        self.alphas = continued(grids, self.count) if extends else grids
         self.tried = np.zeros(self.alphas.shape, dtype=bool)
         self.cost = np.full((len(rows), *self.alphas.shape), np.nan)
-        self.errors = np.full_like(self.cost, np.nan)
-        self.scores = {metric: np.full_like(self.cost, np.nan) for metric in metrics}
+        scored = dict.fromkeys((*metrics, "mse"))
+        self.scores: dict[Any, FloatArray] = {name: self.cost.copy() for name in scored}
+        self.errors = self.scores["mse"]
         self.stages: list[tuple[Points, Fits]] = []
         self.settings = task.settings or Settings()
         self.parts: list[StagePart] = []
@@ -321,11 +322,8 @@ class _Search:
         self.stages.append((at, fits))
         self.tried |= mask
         for fold, held_out in enumerate(held_out for _, some in found for held_out in some):
-            for metric in self.metrics:
-                self.scores[metric][fold, *at] = self._scores(response, held_out, metric)
-            known = self.scores.get("mse")
-            errors = self._scores(response, held_out, "mse") if known is None else known[fold, *at]
-            self.errors[fold, *at] = errors
+            for metric, values in self.scores.items():
+                values[fold, *at] = self._scores(response, held_out, metric)
         sign = -1.0 if greater_is_better(self.metrics[0]) else 1.0
         self.cost[:, *at] = sign * self.scores[self.metrics[0]][:, *at]
         self.over = bool((fits.status == Status.INTERRUPTED).any())
@@ -351,7 +349,7 @@ class _Search:
             self.bar.end()
         alphas = self.alphas[..., :count]
         path = sketched_path(fits, alphas, self.policies, self.task, sketch)
-        scores = {metric: values[..., :count] for metric, values in self.scores.items()}
+        scores = {metric: self.scores[metric][..., :count] for metric in self.metrics}
         return CrossValidation(path, scores, self.rows)
 
 
@@ -360,8 +358,7 @@ def _mean_of(values: FloatArray) -> FloatArray:
     return np.nan_to_num(mean_of(values), nan=np.inf)
 
 
-def _continued(grids: FloatArray) -> FloatArray:
-    """Grids (t, radii, a) with as many penalties again at the same spacing."""
+def continued(grids: FloatArray, more: int) -> FloatArray:
+    """Grids (..., a) of evenly spaced penalties with some more at their end."""
     step = grids[..., -1:] / grids[..., -2:-1]
-    further = grids[..., -1:] * step ** np.arange(1, grids.shape[2] + 1)
-    return np.concatenate([grids, further], axis=2)
+    return np.concatenate([grids, grids[..., -1:] * step ** np.arange(1, more + 1)], axis=-1)
