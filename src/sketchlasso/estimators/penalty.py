@@ -83,9 +83,9 @@ def pivotal_alpha(
     >>> round(pivotal_alpha(X, fit_intercept=False), 3)  # 1.1 * Phi^-1(1 - 0.05 / 2000)
     4.461
     """
-    if not (slack > 0 and 0 < failure < 1):
-        if not slack > 0:
-            raise unaccepted("slack", slack, "a number > 0")
+    if not slack > 0:
+        raise unaccepted("slack", slack, "a number > 0")
+    if not 0 < failure < 1:
         raise unaccepted("failure", failure, "a probability strictly between 0 and 1")
     entries = as_rows(X)
     m = entries.shape[0]
