@@ -40,13 +40,10 @@ def judge(
     share = np.ones(len(Y)) if weights is None else weights
     tests = [np.sort(row_set.test) for row_set in predictions.rows]
     members = np.split(np.arange(len(models.intercept)), grid[0])
-    shared = (
-        tuple(sparse.csc_array(models.coef[own].T) for own in members),
-        tuple(models.intercept[own] for own in members),
-        sums,
-        grid[1],
-        keep,
+    of_folds = tuple(
+        (sparse.csc_array(models.coef[own].T), models.intercept[own]) for own in members
     )
+    shared = (of_folds, sums, grid[1], keep)
     each = _held_out_parts(X, tests, Y, share)
     held_out = []
     scores = {metric: np.full(grid, np.nan) for metric in metrics}
@@ -70,48 +67,40 @@ def judge(
 def _held_out_parts(
     X: BlockMatrix, tests: list[IntArray], Y: FloatArray, share: FloatArray
 ) -> list[tuple[Any, ...]]:
-    """For every block: the held-out rows of each fold, their responses and their weights."""
-    local = [X.split_rows(test) for test in tests]
-    ends = [np.cumsum([len(part) for part in parts])[:-1] for parts in local]
-    targets, shares = (
-        [np.split(values[test], end) for test, end in zip(tests, ends, strict=True)]
-        for values in (Y, share)
-    )
-    return [
-        tuple(tuple(own[i] for own in parts) for parts in (local, targets, shares))
-        for i in range(X.n_blocks)
-    ]
+    """For every block and fold: the held-out rows, their responses and their weights."""
+    folds = []
+    for test in tests:
+        local = X.split_rows(test)
+        ends = np.cumsum([len(part) for part in local])[:-1]
+        parts = (local, np.split(Y[test], ends), np.split(share[test], ends))
+        folds.append(list(zip(*parts, strict=True)))
+    return [(tuple(own[i] for own in folds),) for i in range(X.n_blocks)]
 
 
 def _judge_block(
     entries: Any,
-    factors: tuple[Any, ...],
-    intercepts: tuple[FloatArray, ...],
+    models: tuple[tuple[Any, FloatArray], ...],
     metrics: tuple[Metric, ...],
     responses: int,
     keep: bool,
-    rows: tuple[IntArray, ...],
-    targets: tuple[FloatArray, ...],
-    shares: tuple[FloatArray, ...],
+    held_out: tuple[tuple[IntArray, FloatArray, FloatArray], ...],
 ) -> tuple[tuple[tuple[FloatArray, ...], Stacked], ...]:
     """For every fold sums (responses, s, points) per metric, and the predictions to keep."""
     return tuple(
-        _judge_fold(entries, *fold, metrics, responses, keep)
-        for fold in zip(factors, intercepts, rows, targets, shares, strict=True)
+        _judge_fold(entries, model, own, metrics, responses, keep)
+        for model, own in zip(models, held_out, strict=True)
     )
 
 
 def _judge_fold(
     entries: Any,
-    factor: Any,
-    intercept: FloatArray,
-    rows: IntArray,
-    Y: FloatArray,
-    share: FloatArray,
+    model: tuple[Any, FloatArray],
+    held_out: tuple[IntArray, FloatArray, FloatArray],
     metrics: tuple[Metric, ...],
     responses: int,
     keep: bool,
 ) -> tuple[tuple[FloatArray, ...], Stacked]:
+    (factor, intercept), (rows, Y, share) = model, held_out
     nothing = np.zeros((0, len(intercept) // responses))
     none = np.zeros(0)
     sums = [np.stack([score_sums(metric, none, nothing, none)] * responses) for metric in metrics]

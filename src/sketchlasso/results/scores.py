@@ -76,7 +76,7 @@ def score_sums(
     The metric is one for which :func:`is_sum` holds, y and weights are (rows,) and the predictions
     (rows, p).
     """
-    return _SUMS[metric](y, predicted, weights)
+    return _SUMS[metric][0](y, predicted, weights)
 
 
 def score_of_sums(metric: str, sums: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
@@ -86,7 +86,7 @@ def score_of_sums(metric: str, sums: FloatArray, y: FloatArray, weights: FloatAr
     """
     if not (weights > 0).any():
         return np.full(sums.shape[1], np.nan)
-    return _FINISH[metric](sums, y, weights)
+    return _SUMS[metric][1](sums, y, weights)
 
 
 def _squares(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
@@ -138,19 +138,14 @@ def _auc(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArra
     return ordered / pairs
 
 
-_SUMS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
-    "mse": _squares,
-    "mae": _distances,
-    "r2": _squares,
-    "accuracy": _right_signs,
-    "f1": _positives,
-}
-_FINISH: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
-    "mse": _mean,
-    "mae": _mean,
-    "r2": _r2,
-    "accuracy": _mean,
-    "f1": _f1,
+# From y, predictions and weights to sums over rows, and from sums, y and weights to scores.
+_Step: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+_SUMS: dict[str, tuple[_Step, _Step]] = {
+    "mse": (_squares, _mean),
+    "mae": (_distances, _mean),
+    "r2": (_squares, _r2),
+    "accuracy": (_right_signs, _mean),
+    "f1": (_positives, _f1),
 }
 
 
