@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances import all_rows, leave_one_out_rows, problems_of
+from sketchlasso.instances import RowSet, all_rows, leave_one_out_rows, problems_of
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.fitting import Task
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
-from sketchlasso.results.sketched import SketchedRows, solve_sketched
-from sketchlasso.sketches import Sketch, sketch_rows
+from sketchlasso.results.sketched import SketchedRows, sketch_training_rows, solve_sketched
+from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch, check_sketch_of
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
@@ -143,8 +143,7 @@ def _sketches(
     task: Task, sketch: Sketch, policy: RadiusPolicy, left_out: IntArray
 ) -> Iterator[tuple[Sketch, float, IntArray]]:
     """Sketches of all rows, their radii, and which of the left-out rows each may judge."""
-    spectral = policy.kind == "spectral"
-    if spectral:
+    if policy.kind == "spectral":
         sketch = sketch.with_spectral_radius(task.X)
     if not sketch.response_rank:
         everything = SketchedRows(sketch, None, all_rows(sketch.n_samples))
@@ -156,16 +155,8 @@ def _sketches(
         if members.size == 0:
             continue
         outside, inside = np.flatnonzero(group != number), np.flatnonzero(group == number)
-        own = sketch_rows(
-            sketch,
-            task.X[outside],
-            task.Y[outside],
-            outside,
-            radius="spectral" if spectral else "realised",
-            random_state=sketch.seed,
-        )
-        part = SketchedRows(own, outside, all_rows(len(outside)))
-        level = _settled_radius(task, part, policy)
+        part = sketch_training_rows(task, sketch, RowSet(inside, inside), [policy])
+        own, level = part.sketch, _settled_radius(task, part, policy)
         Q = np.empty((sketch.n_samples, own.rank), dtype=own.dtype)
         Q[outside], Q[inside] = own.Q, own.embed(task.X[inside])
         # It has not seen the responses of the group, and no others are left out of it.
