@@ -46,47 +46,44 @@ class StagePart:
     """The row sets of one sketch, and what has been found on their paths.
 
     `laid` has one penalty for every row set, response and radius: a path begins there. `held_out`
-    are the same row sets in the numbering of all rows, with the rows to predict.
+    are the same row sets in the numbering of all rows, with the rows to predict; `alphas` are the
+    penalties (responses, radii, alphas) of all points.
     """
 
     def __init__(
-        self, task: Task, laid: SketchedProblems, held_out: RowSets, settings: Settings
+        self,
+        task: Task,
+        laid: SketchedProblems,
+        held_out: RowSets,
+        alphas: FloatArray,
+        settings: Settings,
     ) -> None:
-        self.task, self.laid, self.held_out = task, laid, held_out
+        self.task, self.laid, self.held_out, self.alphas = task, laid, held_out, alphas
         # Rows proved zero by their norms have no part in these solves; finding them costs more.
         self.settings = replace(settings, screening=Screening.none())
         batch = laid.problems.batch
-        paths = batch.n_instances
         with np.errstate(divide="ignore"):
             self._start = np.log(batch.radius)
-        self._slope = np.full(paths, FIRST_SLOPE)
+        self._slope = np.full(batch.n_instances, FIRST_SLOPE)
         # Of every path: penalties solved, in order, and log(radius) found at log(alpha).
         self._solved: dict[int, list[int]] = defaultdict(list)
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray, FloatArray]] = {}
         self._radii: dict[int, dict[float, float]] = defaultdict(dict)
-        # The same as another response has it.
+        # The same as another response has it: the search for radii begins near those.
         self._expected: dict[int, dict[float, float]] = {}
+        if task.guide is not None:
+            for path in np.flatnonzero(laid.follows).tolist():
+                policy = laid.problems.radius_index[path]
+                own = alphas[laid.problems.response[path], policy]
+                radii = zip(own, task.guide.radius[policy], strict=False)
+                known = {_level(alpha): float(np.log(r)) for alpha, r in radii if r > 0}
+                self._expected[path] = known
         self._norms = row_norms(batch).largest()
         self._restriction: Restriction | None = None
         self._floor = np.inf
 
-    def expect(self, radius: FloatArray, alphas: FloatArray) -> None:
-        """Begin the search for radii near those that another response has led to.
-
-        `radius` (radii, a) is NaN where it is not known; `alphas` has shape
-        (responses, radii, penalties).
-        """
-        problems = self.laid.problems
-        for path in np.flatnonzero(self.laid.follows).tolist():
-            policy = problems.radius_index[path]
-            places = np.flatnonzero(radius[policy] > 0)
-            places = places[places < alphas.shape[2]]
-            own = alphas[problems.response[path], policy, places]
-            found = zip(own, np.log(radius[policy, places]), strict=True)
-            self._expected[path] = {_level(alpha): float(x) for alpha, x in found}
-
-    def solve(self, at: Points, alphas: FloatArray, search: bool) -> tuple[Fits, list[HeldOut]]:
-        """Solve points of a grid of penalties (responses, radii, alphas) for every row set.
+    def solve(self, at: Points, search: bool) -> tuple[Fits, list[HeldOut]]:
+        """Solve points of the grid for every row set.
 
         None of them was solved before. With `search` the radii that follow the realised error are
         searched, else interpolated between those found. Returns fits of R * p instances, row sets
@@ -96,7 +93,7 @@ class StagePart:
         sets, t, radii, _ = base.shape
         path = (np.arange(sets)[:, None] * (t * radii) + response * radii + radius).ravel()
         places = np.tile(place, sets)
-        batch = replace(base.batch.take(path), alpha=np.tile(alphas[at], sets))
+        batch = replace(base.batch.take(path), alpha=np.tile(self.alphas[at], sets))
         follows, x = self.laid.follows[path], self._start[path].copy()
         for row in np.flatnonzero(follows):
             suggested = self._suggested(int(path[row]), _level(batch.alpha[row]))

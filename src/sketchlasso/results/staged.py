@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from sketchlasso.results.choices import (
     worthwhile,
 )
 from sketchlasso.results.fitting import Fits, Task
-from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
+from sketchlasso.results.radius_policy import radius_policies
 from sketchlasso.results.scores import HeldOut, Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
     grids_of,
@@ -95,33 +96,28 @@ def search(
     decides.
     """
     check_sketch_of(sketch, task.X)
-    policies = radius_policies(None, sketch, search=True)
     with single_blas_thread():
-        found = _Search(task, policies, rows, metrics, grids_of(task, sketch, policies))
-        found.begin(sketch)
+        found = _Search(task, sketch, rows, metrics)
         if task.guide is None:
             found.walk()
         found.try_other_radii()
         found.look_closely()
-        return found.result(sketch)
+        return found.result()
 
 
 class _Search:
     """The state of a search: what was tried, what it cost, and what is to be tried next."""
 
     def __init__(
-        self,
-        task: Task,
-        policies: tuple[RadiusPolicy, ...],
-        rows: RowSets,
-        metrics: tuple[Metric, ...],
-        grids: FloatArray,
+        self, task: Task, sketch: Sketch, rows: RowSets, metrics: tuple[Metric, ...]
     ) -> None:
-        self.task, self.policies, self.rows, self.metrics = task, policies, rows, metrics
+        self.task, self.sketch, self.rows, self.metrics = task, sketch, rows, metrics
+        self.policies = radius_policies(None, sketch, search=True)
+        grids = grids_of(task, sketch, self.policies)
         self.count = grids.shape[2]
         self.stride = self.count // COARSE
         # The policy to begin with; the others are its multiples.
-        self.first = int(np.argmin([abs(np.log(policy.factor or 1)) for policy in policies]))
+        self.first = int(np.argmin([abs(np.log(policy.factor or 1)) for policy in self.policies]))
         if task.guide is not None:
             self.first = task.guide.best
         # Up to as many penalties again, evenly spaced, unless the user has said where to end.
@@ -133,39 +129,31 @@ class _Search:
         self.scores: dict[Any, FloatArray] = {name: self.cost.copy() for name in scored}
         self.errors = self.scores["mse"]
         self.stages: list[tuple[Points, Fits]] = []
-        self.settings = task.settings or Settings()
-        self.parts: list[StagePart] = []
-        self.over, self.aside = False, 1
-
-    def begin(self, sketch: Sketch) -> None:
-        """Make the sketches and lay out the problems, row sets side by side."""
-        task, sets = self.task, self.rows
+        self.over = False
+        # Sketches that have seen y are made for one row set each, and solved side by side: solves
+        # of a few points each have less to do at once than there are cores.
+        groups = [rows]
         if sketch.response_rank:
-            groups = [RowSets(sets.n_samples, (row_set,)) for row_set in sets]
+            groups = [RowSets(rows.n_samples, (row_set,)) for row_set in rows]
+        settings = task.settings or Settings()
+        self.aside = min(settings.n_threads, len(groups)) if settings.device == CPU else 1
+        self.bar = SharedProgress(settings.callback, int(self.cost[..., : self.count].size))
+        settings = replace(settings, n_threads=1) if self.aside > 1 else settings
+        numbered = list(enumerate(groups))
+        self.parts = map_items(partial(self._part, settings), numbered, self.aside)
+
+    def _part(self, settings: Settings, group: tuple[int, RowSets]) -> StagePart:
+        """Make the sketch of some row sets and lay out their problems."""
+        task, (number, sets) = self.task, group
+        if self.sketch.response_rank:
+            bases = task.bases
+            base = None if bases is None else bases.of(number, self.sketch, task.X, sets[0])
+            own = sketch_training_rows(task, self.sketch, sets[0], self.policies, base)
         else:
-            groups = [sets]
-        # Solves of a few points each have less to do at once than there are cores.
-        on_cpu = self.settings.device == CPU
-        self.aside = min(self.settings.n_threads, len(groups)) if on_cpu else 1
-        self.bar = SharedProgress(self.settings.callback, int(self.cost[..., : self.count].size))
-
-        def made(number: int) -> StagePart:
-            if sketch.response_rank:
-                fold, bases = groups[number][0], task.bases
-                base = None if bases is None else bases.of(number, sketch, task.X, fold)
-                own = sketch_training_rows(task, sketch, fold, self.policies, base)
-            else:
-                own = next(sketched_rows(task, sketch, sets, self.policies))
-            laid = lay_out(task, own, self.policies, self.alphas[..., :1])
-            settings = replace(self.settings, callback=self.bar.part())
-            if self.aside > 1:
-                settings = replace(settings, n_threads=1)
-            part = StagePart(task, laid, groups[number], settings)
-            if task.guide is not None:
-                part.expect(task.guide.radius, self.alphas)
-            return part
-
-        self.parts = map_items(made, range(len(groups)), self.aside)
+            own = next(sketched_rows(task, self.sketch, sets, self.policies))
+        laid = lay_out(task, own, self.policies, self.alphas[..., :1])
+        settings = replace(settings, callback=self.bar.part())
+        return StagePart(task, laid, sets, self.alphas, settings)
 
     def walk(self) -> None:
         """Go down the penalties with one radius policy until the smaller ones are out.
@@ -314,10 +302,7 @@ class _Search:
         response, radius, place = np.nonzero(mask)
         at = (response, radius, place)
 
-        def solved(number: int) -> tuple[Fits, list[HeldOut]]:
-            return self.parts[number].solve(at, self.alphas, search)
-
-        found = map_items(solved, range(len(self.parts)), self.aside)
+        found = map_items(lambda part: part.solve(at, search), self.parts, self.aside)
         fits = join_fits([fits for fits, _ in found])
         self.stages.append((at, fits))
         self.tried |= mask
@@ -338,7 +323,7 @@ class _Search:
             values[own] = score(metric, self.task.Y[test, number], predicted[:, own], share)
         return values
 
-    def result(self, sketch: Sketch) -> CrossValidation:
+    def result(self) -> CrossValidation:
         """All stages as one grid, cut where nothing was tried beyond its end."""
         used = np.flatnonzero(self.tried.any(axis=(0, 1)))
         count = max(self.count, int(used[-1]) + 1)
@@ -348,7 +333,7 @@ class _Search:
         if not self.over:
             self.bar.end()
         alphas = self.alphas[..., :count]
-        path = sketched_path(fits, alphas, self.policies, self.task, sketch)
+        path = sketched_path(fits, alphas, self.policies, self.task, self.sketch)
         scores = {metric: self.scores[metric][..., :count] for metric in self.metrics}
         return CrossValidation(path, scores, self.rows)
 
