@@ -15,7 +15,6 @@ from sketchlasso.results.choices import CrossValidation
 from sketchlasso.results.exact_search import search_exact
 from sketchlasso.results.fitting import Path, Task, fit_exact
 from sketchlasso.results.held_out import judge
-from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.radius_policy import RadiusLike, radius_policies
 from sketchlasso.results.scores import Metric, check_metric
 from sketchlasso.results.sketched import fit_sketched
@@ -128,8 +127,7 @@ def searched(
     if free and isinstance(sketch, Sketch) and can_stage(task, sketch, rows):
         return search(task, sketch, rows, metrics)
     fits = fit_all(task, sketch, radii, rows, refine)
-    predictions = LazyPredictions(rows, fits.shape, fits.models, task.X)
-    scores, kept = judge(predictions, task.Y, task.weights, metrics)
+    scores, kept = judge(task, fits, rows, metrics)
     return CrossValidation(fits, scores, rows, kept=kept)
 
 

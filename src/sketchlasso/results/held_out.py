@@ -10,7 +10,8 @@ from scipy import sparse
 from sketchlasso.data import BlockMatrix
 from sketchlasso.data.block_work import Stacked
 from sketchlasso.data.storage import CHUNK, dense_product, fastest_form
-from sketchlasso.results.models import LazyPredictions
+from sketchlasso.instances import RowSets
+from sketchlasso.results.fitting import Path, Task
 from sketchlasso.results.scores import (
     Metric,
     is_sum,
@@ -23,22 +24,19 @@ from sketchlasso.types import FloatArray, IntArray
 
 
 def judge(
-    predictions: LazyPredictions,
-    Y: FloatArray,
-    weights: FloatArray | None,
-    metrics: tuple[Metric, ...],
+    task: Task, fits: Path, rows: RowSets, metrics: tuple[Metric, ...]
 ) -> tuple[dict[Metric, FloatArray], FloatArray | None]:
     """Scores (folds, responses, radii, alphas) of every model on its held-out rows: one pass.
 
     Returned with the predictions (m, responses, radii, alphas), where X is in memory or a metric
     ranks rows, which needs all of them; else None.
     """
-    X, grid, models = BlockMatrix.of(predictions.X), predictions.grid, predictions.models
+    X, Y, grid, models = BlockMatrix.of(task.X), task.Y, fits.shape, fits.models
     sums = tuple(metric for metric in metrics if is_sum(metric))
     keep = X.in_memory or len(sums) < len(metrics)
     points = grid[2] * grid[3]
-    share = np.ones(len(Y)) if weights is None else weights
-    tests = [np.sort(row_set.test) for row_set in predictions.rows]
+    share = np.ones(len(Y)) if task.weights is None else task.weights
+    tests = [np.sort(row_set.test) for row_set in rows]
     members = np.split(np.arange(len(models.intercept)), grid[0])
     of_folds = tuple(
         (sparse.csc_array(models.coef[own].T), models.intercept[own]) for own in members
@@ -61,7 +59,7 @@ def judge(
         held_out.append((test, kept.rows))
     if not keep:
         return scores, None
-    return scores, out_of_fold(len(Y), held_out).reshape(predictions.shape)
+    return scores, out_of_fold(len(Y), held_out).reshape((len(Y), *grid[1:]))
 
 
 def _held_out_parts(

@@ -78,13 +78,9 @@ def can_stage(task: Task, sketch: Sketch, rows: RowSets) -> bool:
 def kept_bytes(X: Any, sketch: Sketch, folds: int) -> int:
     """Bytes that a search keeps: the sketches of all folds, and their rows of X."""
     sets = folds if sketch.response_rank else 1
-    return sets * (_bytes(X) + 8 * sketch.rank * sum(sketch.shape))
-
-
-def _bytes(X: Any) -> int:
-    """Bytes that an array or a sparse matrix takes."""
     arrays = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
-    return sum(int(array.nbytes) for array in arrays)
+    own = sum(int(array.nbytes) for array in arrays)
+    return sets * (own + 8 * sketch.rank * sum(sketch.shape))
 
 
 def search(
