@@ -13,7 +13,7 @@ import sketchlasso as sl
 from benchmarks.datasets import SEED, Split, folds
 from benchmarks.sparse_lowrank_solver import Point, Reduced, origin, solve_point
 from sketchlasso.engine import LinearModels
-from sketchlasso.sketches import sketch_rows
+from sketchlasso.sketches.response import extend_rows, rows_base
 
 # Solves that the search for a realised radius may take at a penalty, and when it is content.
 EVALUATIONS = 3
@@ -109,7 +109,7 @@ class TrainingRows:
         Q, P, radius = np.empty((len(y), 0)), np.empty((X.shape[1], 0)), 0.0
         if recipe.start != "none":
             starts = starting_responses(recipe.start, exact, y)
-            made = sketch_rows(base, rest, starts, rows, random_state=SEED)
+            made = extend_rows(rows_base(base, rest, rows), base, starts, random_state=SEED)
             Q, P, radius = np.asarray(made.Q), np.ascontiguousarray(made.P), made.radius
         problem = Reduced.of(exact, Q, P, y)
         means = np.asarray(X.mean(axis=0)).ravel()
@@ -198,7 +198,7 @@ def _support_worth(
     task: Task, base: sl.Sketch, count: int, X: Any, y: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
     """|w_j| ||x_j|| of the first response-sketched solution with enough non-zeros."""
-    own = sketch_rows(base, X, y, rows, random_state=SEED)
+    own = extend_rows(rows_base(base, X, rows), base, y, random_state=SEED)
     settings = sl.Settings(tol=1e-3, n_threads=1)
     alphas = task.searched[1:-2]
     path = sl.sqrt_lasso_path(X, y, own, alphas=alphas, radius="realised", settings=settings)

@@ -16,10 +16,11 @@ from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, spread
 from sketchlasso.errors import Argument, EmptyModelWarning, InaccurateWarning
 from sketchlasso.estimators.blocks import in_memory, linear_values, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport
-from sketchlasso.estimators.parameters import Radii, Specification
+from sketchlasso.estimators.parameters import Specification
 from sketchlasso.estimators.task import Prepared, prepare, task_of
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.fitting import fit_all
+from sketchlasso.results.cross_validation import fit_all
+from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
@@ -110,25 +111,23 @@ def fit_response(
     columns: IntArray,
     sketch: Sketch | None,
     alpha: float,
-    radius: Radii,
+    radius: RadiusPolicy | None = None,
     start: SparseRows | None = None,
     near: float | None = None,
 ) -> Attributes:
     """Fit responses that share a sketch and a penalty on all rows, in the units of the user.
 
-    The responses are the `columns` (t,) of ``data.Y``; `start` (t, n) are coefficients near the
-    solution of the full problem, and `near` is a radius near the realised one. Returns arrays
-    (t, ...): coef, intercept, alpha, radius, dual_gap, full_gap and n_iter; with ``relaxed`` also
-    penalised_coef and penalised_intercept.
+    The responses are the `columns` (t,) of ``data.Y``; the radius is that of the specification by
+    default; `start` (t, n) are coefficients near the solution of the full problem, and `near` is a
+    radius near the realised one. Returns arrays (t, ...): coef, intercept, alpha, radius, dual_gap,
+    full_gap and n_iter; with ``relaxed`` also penalised_coef and penalised_intercept.
     """
     task = replace(task_of(spec, data, columns, sketch, [alpha]), start=start, near=near)
-    path = fit_all(
-        task,
-        sketch,
-        radius if sketch is not None else None,
-        task.all_rows,
-        spec.refine if sketch is not None else None,
-    )
+    if sketch is None:
+        path = fit_all(task, None, None, task.all_rows)
+    else:
+        radii = data.radius_in_units(spec.radius) if radius is None else radius
+        path = fit_all(task, sketch, radii, task.all_rows, spec.refine)
     coef, intercept = path.models.coef.toarray(), path.models.intercept
     units = data.y_units[columns]
     found: Attributes = {

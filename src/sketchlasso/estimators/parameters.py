@@ -17,6 +17,7 @@ from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.radius_policy import RadiusLike
+from sketchlasso.results.scores import Metric
 from sketchlasso.sketches import Sketch, SketchMethod
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
@@ -133,7 +134,7 @@ class SearchSpecification(Specification):
     alphas: int | ArrayLike
     alpha_min_ratio: float | None
     cv: Any
-    scoring: str
+    scoring: Metric
     selection: Literal["min", "1se"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -83,9 +82,9 @@ def pivotal_alpha(
     >>> round(pivotal_alpha(X, fit_intercept=False), 3)  # 1.1 * Phi^-1(1 - 0.05 / 2000)
     4.461
     """
-    if not (slack > 0 and 0 < failure < 1):
-        if not slack > 0:
-            raise unaccepted("slack", slack, "a number > 0")
+    if not slack > 0:
+        raise unaccepted("slack", slack, "a number > 0")
+    if not 0 < failure < 1:
         raise unaccepted("failure", failure, "a probability strictly between 0 and 1")
     entries = as_rows(X)
     m = entries.shape[0]
@@ -131,13 +130,13 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
         penalised = spec.terms.penalised(data.X.shape[1])
         if alpha in RIGOROUS:
             level = rigorous_level(int(penalised.sum()), float(weights.sum()))
-            return np.full(t, level or 1.0)
-        scales = column_scales(data.X, weights, spec.terms.fit_intercept)
-        if spec.ready is not None and spec.ready.column_scales is not None:
-            scales = scales / spec.ready.column_scales
-        if data.scales is None:
-            _warn_of_scales(scales[penalised], ready=spec.ready is not None)
-        level = SLACK * outweighing(scales, penalised, FAILURE)
+        else:
+            scales = column_scales(data.X, weights, spec.terms.fit_intercept)
+            if spec.ready is not None and spec.ready.column_scales is not None:
+                scales = scales / spec.ready.column_scales
+            if data.scales is None:
+                _warn_of_scales(scales[penalised], ready=spec.ready is not None)
+            level = SLACK * outweighing(scales, penalised, FAILURE)
         # Where nothing varies or nothing is penalised, every penalty gives the same model.
         return np.full(t, level or 1.0)
     try:
@@ -279,12 +278,13 @@ def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) ->
 
     alpha = np.full(m, penalties(spec, data)[target])
     if pivotal:
-        step = max(1, AT_A_TIME // n)
+        step, penalised = max(1, AT_A_TIME // n), spec.terms.penalised(n)
         for first in range(0, m, step):
             rows = np.arange(first, min(first + step, m))
-            alpha[rows] = _pivotal(
-                spec.terms, sizes, rows, divisors if data.scales is not None else None
-            )
+            own = sizes(rows, centred=spec.terms.fit_intercept)
+            own = own if data.scales is None else own / divisors(rows)
+            levels = [SLACK * outweighing(line, penalised, FAILURE) for line in own]
+            alpha[rows] = [level or 1.0 for level in levels]
     return LeftOut(
         X,
         data.Y[:, target],
@@ -294,21 +294,6 @@ def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) ->
         fit_intercept=spec.terms.fit_intercept,
         positive=spec.terms.positive,
     )
-
-
-def _pivotal(
-    terms: Terms,
-    sizes: _SizesWithout,
-    rows: IntArray,
-    divisors: Callable[[IntArray], FloatArray] | None,
-) -> FloatArray:
-    """The pivotal penalty (r,) of the fits without each row."""
-    own = sizes(rows, centred=terms.fit_intercept)
-    if divisors is not None:
-        own = own / divisors(rows)
-    penalised = terms.penalised(own.shape[1])
-    levels = [SLACK * outweighing(line, penalised, FAILURE) for line in own]
-    return np.array([level or 1.0 for level in levels])
 
 
 class _SizesWithout:

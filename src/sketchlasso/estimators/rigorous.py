@@ -26,7 +26,7 @@ from sketchlasso.estimators.base import (
     refit_on_support,
     warn_of_empty_models,
 )
-from sketchlasso.estimators.parameters import Radii, SingleSpecification
+from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.penalty import RIGOROUS, penalties
 from sketchlasso.estimators.task import Prepared, sketch_plans
 from sketchlasso.problem.terms import Terms
@@ -44,12 +44,11 @@ def rigorous_fits(
     columns: IntArray,
     sketch: Sketch | None,
     alpha: float,
-    radius: Radii,
 ) -> Iterator[Fitted]:
     """Fits of ``data.Y[:, columns]`` with loadings for equal variances, or robust ones."""
     if spec.alpha == "rigorous":
         loadings = scale_loadings(data, spec.terms.fit_intercept)
-        yield columns, _fit(spec, data, columns, sketch, alpha, radius, loadings)
+        yield columns, _fit(spec, data, columns, sketch, alpha, loadings)
         return
     if data.in_blocks:
         raise InvalidInputError(
@@ -60,7 +59,7 @@ def rigorous_fits(
             ".",
         )
     for column in columns:
-        yield np.array([column]), _robust_fit(spec, data, column, sketch, alpha, radius)
+        yield np.array([column]), _robust_fit(spec, data, column, sketch, alpha)
 
 
 def _robust_fit(
@@ -69,7 +68,6 @@ def _robust_fit(
     column: int,
     sketch: Sketch | None,
     alpha: float,
-    radius: Radii,
 ) -> Attributes:
     """Fit one response, then loadings from its residual, until the support stays."""
     y, intercept, part = data.Y[:, column], spec.terms.fit_intercept, np.array([column])
@@ -79,7 +77,7 @@ def _robust_fit(
     seen: list[bytes] = []
     for _ in range(MAX_ITERATIONS):
         loadings = residual_loadings(data, residual, intercept)
-        fit = _fit(penalised, data, part, sketch, alpha, radius, loadings)
+        fit = _fit(penalised, data, part, sketch, alpha, loadings)
         support = fit["coef"][0] != 0
         # Least squares on as many features as rows has no residual.
         if support.tobytes() in seen or support.sum() + intercept >= rows:
@@ -88,7 +86,7 @@ def _robust_fit(
         residual = refit_residual(data, y, support, intercept)
     if not spec.relaxed:
         return fit
-    return _fit(spec, data, part, sketch, alpha, radius, loadings)
+    return _fit(spec, data, part, sketch, alpha, loadings)
 
 
 def first_guess(
@@ -139,14 +137,13 @@ def _fit(
     columns: IntArray,
     sketch: Sketch | None,
     alpha: float,
-    radius: Radii,
     loadings: FloatArray,
 ) -> Attributes:
     """Fit with given loadings (n,), which are on the scale of ``data.X``."""
     terms = spec.terms.scaled(loadings)
     if sketch is not None and sketch.column_scales is not None:
         terms = terms.scaled(1.0 / sketch.column_scales)
-    fit = fit_response(replace(spec, terms=terms), data, columns, sketch, alpha, radius)
+    fit = fit_response(replace(spec, terms=terms), data, columns, sketch, alpha)
     return {
         **fit,
         # The loadings carry the unit of X, so that the level has none.
@@ -162,7 +159,6 @@ def fit_responses(spec: SingleSpecification, data: Prepared) -> tuple[list[Fitte
     :func:`~sketchlasso.estimators.base.fit_response`, and the sketch of the first response.
     """
     alphas = penalties(spec, data)
-    radius = data.radius_in_units(spec.radius)
     constant = data.constant_responses(spec.terms.fit_intercept)
     fits: list[Fitted] = []
     first = None
@@ -172,12 +168,12 @@ def fit_responses(spec: SingleSpecification, data: Prepared) -> tuple[list[Fitte
         for level in np.unique(alphas[columns]):
             part = columns[alphas[columns] == level]
             if isinstance(spec.alpha, str) and spec.alpha in RIGOROUS:
-                fits += rigorous_fits(spec, data, part, sketch, level, radius)
+                fits += rigorous_fits(spec, data, part, sketch, level)
                 continue
             # Without a sketch a penalty of 0 is refused, but a constant response has one solution.
             unneeded = sketch is None and level == 0 and bool(constant[part].all())
             used = 1.0 if unneeded else level
-            fit = fit_response(spec, data, part, sketch, used, radius)
+            fit = fit_response(spec, data, part, sketch, used)
             fits.append((part, {**fit, "alpha": 0.0 * fit["alpha"]} if unneeded else fit))
     warn_of_empty_models(fits)
     return fits, data.original_sketch(first, spec.ready)

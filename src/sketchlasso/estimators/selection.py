@@ -22,10 +22,9 @@ from sketchlasso.linalg.threads import map_items, thread_count
 from sketchlasso.problem.terms import check_alphas
 from sketchlasso.results import Choice, CrossValidation
 from sketchlasso.results.cross_validation import searched
-from sketchlasso.results.guide import Guide
-from sketchlasso.results.sketched import FoldBases
+from sketchlasso.results.fitting import FoldBases, Guide
 from sketchlasso.results.stage_progress import SharedProgress
-from sketchlasso.results.staged import KEPT_BYTES, kept_bytes
+from sketchlasso.results.staged import KEPT_BYTES, continued, kept_bytes
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
@@ -59,9 +58,8 @@ def choose(
     Returns columns and attributes of the fits; predictions (m, t) out of fold at the penalties
     used, NaN for rows never held out; and the sketch of the first response.
     """
-    scoring: Any = spec.scoring
-    if scoring not in metrics:
-        raise unaccepted("scoring", scoring, f"one of {', '.join(map(repr, metrics))}")
+    if spec.scoring not in metrics:
+        raise unaccepted("scoring", spec.scoring, f"one of {', '.join(map(repr, metrics))}")
     rows = _folds(spec, data, target, in_memory(groups), stratified=classes is not None)
     if data.weights is not None:
         rows = rows.weighted(data.weights)
@@ -122,7 +120,6 @@ def _search(
     """Cross-validate the responses that share a sketch, and fit them at their choices."""
     columns, make = plan
     sketch = make()
-    scoring: Any = spec.scoring
     alphas: Any = spec.alphas
     if data.x_unit != 1.0 and not isinstance(alphas, int | np.integer):
         alphas = check_alphas(alphas) / data.x_unit
@@ -133,7 +130,7 @@ def _search(
         data.radius_in_units(spec.radius) if sketch is not None else None,
         rows,
         spec.refine if sketch is not None else None,
-        tuple(dict.fromkeys((scoring, "mse"))),
+        tuple(dict.fromkeys((spec.scoring, "mse"))),
     )
     guides = [found.guide(place) for place in range(len(columns))] if bases is not None else []
     if sketch is not None and _may_do_without(spec, data):
@@ -141,13 +138,12 @@ def _search(
         found, sketch = (found, sketch) if rival is None else (rival, None)
     fits = []
     for place, column in enumerate(columns.tolist()):
-        choices = {rule: found.best(scoring, place, rule) for rule in ("min", "1se")}
+        choices = {rule: found.best(spec.scoring, place, rule) for rule in ("min", "1se")}
         used, own = choices[spec.selection], np.array([column])
         _warn_at_the_edge(spec, data, found, place, column, choices["min"], classes)
         grid = _grid_attributes(spec, data, found, place, column, choices)
-        radius = used.radius if sketch is not None else None
         start, near = found.start_of(place, used), found.radius_near(place, used)
-        fitted = fit_response(spec, data, own, sketch, used.alpha, radius, start, near)
+        fitted = fit_response(spec, data, own, sketch, used.alpha, used.radius, start, near)
         fits.append((own, grid | fitted))
     return fits, guides, sketch
 
@@ -171,16 +167,15 @@ def _on_all_of_x(
     A sketch keeps the directions in which X varies most, and the response's own. The few features
     that matter may lie outside of them, and the best model on the sketch is then a small one.
     """
-    scoring: Any = spec.scoring
-    best = found.best(scoring)
+    best = found.best(spec.scoring)
     at = (0, best.radius_index, best.alpha_index)
     if found.interrupted or found.n_nonzero[:, *at].mean() > SMALL_MODEL:
         return None
     task = task_of(spec, data, columns, None, spec.alphas, searching=True)
     task = replace(task, alpha_min_ratio=spec.alpha_min_ratio)
     # Shares of right labels jump about, and would lead the search to the smallest penalties.
-    rival = searched(task, None, None, rows, None, tuple(dict.fromkeys(("mse", scoring))))
-    if rival.interrupted or not rival.clearly_better(found, scoring):
+    rival = searched(task, None, None, rows, None, tuple(dict.fromkeys(("mse", spec.scoring))))
+    if rival.interrupted or not rival.clearly_better(found, spec.scoring):
         return None
     return rival
 
@@ -233,7 +228,6 @@ def _grid_attributes(
     choices: dict[str, Choice],
 ) -> Attributes:
     """Attributes of the search for one response, and its out-of-fold predictions (1, r)."""
-    scoring: Any = spec.scoring
     best, used = choices["min"], choices[spec.selection]
     unit = float(data.y_units[column])
     units = {"mse": unit * unit, "mae": unit}  # unit**2 raises where the square overflows
@@ -243,7 +237,7 @@ def _grid_attributes(
         "alpha_1se": choices["1se"].alpha * data.x_unit,
         "alphas": found.alphas[at] * data.x_unit,
         "mse_path": found.scores["mse"][:, *at].T * units["mse"],
-        "score_path": found.scores[scoring][:, *at].T * units.get(scoring, 1.0),
+        "score_path": found.scores[spec.scoring][:, *at].T * units.get(spec.scoring, 1.0),
         "n_nonzero_path": found.n_nonzero[:, *at].T,
         "fold_share": found.support_share(response, used),
         "predictions": unit * found.out_of_fold(response, used),
@@ -270,7 +264,6 @@ def _warn_at_the_edge(
     classes: NDArray[Any] | None,
 ) -> None:
     """Warn where the best penalty is at an end of a grid of at least three."""
-    scoring: Any = spec.scoring
     at, index = (response, best.radius_index), best.alpha_index
     alphas = found.alphas[at] * data.x_unit
     if len(alphas) < 3 or 0 < index < len(alphas) - 1:
@@ -278,7 +271,7 @@ def _warn_at_the_edge(
     constant = np.ptp(data.Y[:, column]) == 0
     if constant or not spec.terms.penalised(data.X.shape[1]).any():
         return
-    if _flat_end(index, alphas, found.scores[scoring][:, *at].T):
+    if _flat_end(index, alphas, found.scores[spec.scoring][:, *at].T):
         return
     automatic = isinstance(spec.alphas, int | np.integer)
     remedy: tuple[Part, ...] = ()
@@ -318,8 +311,7 @@ def _continue(found: Attributes, count: int) -> None:
     more = count - alphas.shape[1]
     if more == 0:
         return
-    further = alphas[:, -1:] * (alphas[:, -1:] / alphas[:, -2:-1]) ** np.arange(1, more + 1)
-    found["alphas"] = np.hstack([alphas, further])
+    found["alphas"] = continued(alphas, more)
     for name, unknown in (("mse_path", np.nan), ("score_path", np.nan), ("n_nonzero_path", 0)):
         padding = ((0, 0), (0, more), (0, 0))
         found[name] = np.pad(found[name], padding, constant_values=unknown)

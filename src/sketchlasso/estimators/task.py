@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -96,14 +96,12 @@ class Prepared:
         """The radius, or the radii, of the user's in the units of `X`."""
         if radius is None or self.x_unit == 1.0:
             return radius
-        policies = [
+        return [
             replace(policy, factor=policy.factor / self.x_unit)
             if policy.kind == "given"
             else policy
             for policy in radius_policies(radius, None)
         ]
-        several = isinstance(radius, Sequence | np.ndarray) and not isinstance(radius, str)
-        return policies if several else policies[0]
 
     def sketch_in_units(self, sketch: Sketch) -> Sketch:
         """A sketch of the user's X as one of `X`."""

@@ -239,10 +239,6 @@ def _product(
     return ProblemSet(
         batch=batch,
         rows=rows,
-        row_set=row_set,
-        response=response,
-        radius_index=radius_index,
-        alpha_index=alpha_index,
         shape=shape,
         y_mean=reduced.y_mean[row_set, response],
         fit_intercept=terms.fit_intercept,
@@ -312,16 +308,11 @@ def feature_problems(
     else:
         grids = np.broadcast_to(check_alphas(alphas), (len(chosen), np.size(alphas)))
     count = grids.shape[1]
-    size = len(chosen) * count
     return ProblemSet(
         batch=replace(each.take(np.repeat(np.arange(len(chosen)), count)), alpha=grids.flatten()),
         rows=all_rows(sketch.n_samples),
-        row_set=np.zeros(size, dtype=np.intp),
-        response=np.repeat(np.arange(len(chosen)), count),
-        radius_index=np.zeros(size, dtype=np.intp),
-        alpha_index=np.tile(np.arange(count), len(chosen)),
         shape=(1, len(chosen), 1, count),
-        y_mean=np.zeros(size),
+        y_mean=np.zeros(grids.size),
         fit_intercept=False,
         left_out=np.repeat(chosen, count),
     )

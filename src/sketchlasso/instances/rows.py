@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -261,10 +261,10 @@ class ProblemSet:
     ----------
     batch : Batch
     rows : RowSets
-    row_set, response, radius_index, alpha_index : ndarray of shape (B,)
-        Coordinates of every instance in the product.
     shape : tuple of int
         (row sets, responses, radii, alphas); B is their product.
+    row_set, response, radius_index, alpha_index : ndarray of shape (B,)
+        Coordinates of every instance in the product.
     y_mean : ndarray of shape (B,)
         Weighted mean of the response over the training rows; zero without an intercept.
     fit_intercept : bool
@@ -274,14 +274,19 @@ class ProblemSet:
 
     batch: Batch
     rows: RowSets
-    row_set: IntArray
-    response: IntArray
-    radius_index: IntArray
-    alpha_index: IntArray
     shape: tuple[int, int, int, int]
     y_mean: FloatArray
     fit_intercept: bool
     left_out: IntArray
+    row_set: IntArray = field(init=False)
+    response: IntArray = field(init=False)
+    radius_index: IntArray = field(init=False)
+    alpha_index: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = ("row_set", "response", "radius_index", "alpha_index")
+        for name, axis in zip(names, np.indices(self.shape, dtype=np.intp), strict=True):
+            object.__setattr__(self, name, axis.ravel())
 
     @property
     def chain(self) -> IntArray:

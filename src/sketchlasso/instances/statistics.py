@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,12 +20,14 @@ from sketchlasso.data import RowFactor
 from sketchlasso.data.block_work import Stacked
 from sketchlasso.data.implicit import BlockRows, blocks_of, sum_over_rows
 from sketchlasso.data.opening import split_choice, split_rows
-from sketchlasso.instances.rows import RowSet, RowSets
+from sketchlasso.instances.rows import RowSets
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.reduction import reduce_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
+# Sorted rows (r,) to sum over, and their weights (r,) or None for one.
+Chosen: TypeAlias = "tuple[IntArray, FloatArray | None]"
 # A direction that keeps less than this share of its weight is not trusted to a downdate.
 SAFE_SHARE = 1e-4
 
@@ -105,27 +107,8 @@ def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray | None = Non
     )
 
 
-@dataclass(frozen=True, eq=False)
-class SummedRows:
-    """Sorted rows (r,) to sum over, with weights (r,) or all one.
-
-    The sum of `removed` rows is subtracted from that of all rows.
-    """
-
-    rows: IntArray
-    weights: FloatArray | None = None
-    removed: bool = False
-
-
-def summed_choice(row_set: RowSet, n_samples: int) -> SummedRows:
-    """Return the rows to sum over for the statistics of a row set with the least work."""
-    if row_set.weights is None and 2 * len(row_set.removed) < n_samples:
-        return SummedRows(row_set.removed, removed=True)
-    return SummedRows(*row_set.training(n_samples))
-
-
 def row_sums(
-    Q: RowFactor, Y: FloatArray, choices: Sequence[SummedRows], single: IntArray | None = None
+    Q: RowFactor, Y: FloatArray, choices: Sequence[Chosen], single: IntArray | None = None
 ) -> tuple[Statistics, list[Statistics], RealArray]:
     """Return sums over all rows and over each choice, and single rows of Q: one pass.
 
@@ -133,7 +116,7 @@ def row_sums(
     rows of Q are returned (r, k).
     """
     matrix = blocks_of(Q)
-    local = [matrix.split_choice(choice.rows, choice.weights) for choice in choices]
+    local = [matrix.split_choice(*choice) for choice in choices]
     alone = matrix.split_rows(np.empty(0, dtype=np.intp) if single is None else single)
     each = [
         (responses, tuple(part[i] for part in local), alone[i])
@@ -143,15 +126,10 @@ def row_sums(
     return total, list(parts), stacked.rows
 
 
-def training_choices(rows: RowSets, places: IntArray) -> list[SummedRows]:
-    """Return the training rows of some row sets, with their weights."""
-    return [SummedRows(*rows[place].training(rows.n_samples)) for place in places]
-
-
 def _sums_of_block(
     block: BlockRows,
     Y: FloatArray,
-    choices: tuple[tuple[IntArray, FloatArray | None], ...],
+    choices: tuple[Chosen, ...],
     single: IntArray,
 ) -> tuple[Statistics, tuple[Statistics, ...], Stacked]:
     edges = block.edges
@@ -242,12 +220,13 @@ def _around_own_means(
     returned with the means (p, t).
     """
     parts, shifts = [], np.zeros((len(places), Y.shape[1]))
-    for i, choice in enumerate(training_choices(rows, places)):
+    for i, place in enumerate(places):
+        used, weights = rows[place].training(rows.n_samples)
         own = Y
         if fit_intercept:
             own = np.zeros_like(Y)
-            own[choice.rows], shifts[i] = centre(Y[choice.rows], choice.weights)
-        parts += row_sums(Q, own, [choice])[1]
+            own[used], shifts[i] = centre(Y[used], weights)
+        parts += row_sums(Q, own, [(used, weights)])[1]
     return Statistics.stack(parts), shifts
 
 
@@ -266,18 +245,21 @@ def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[Statistics, in
         leverage = np.sum((q.astype(np.float64) @ psd_root(total.K)[1].T) ** 2, axis=1)
         unsafe = np.flatnonzero(leverage > 1.0 - SAFE_SHARE)
     else:
-        choices = [summed_choice(row_set, rows.n_samples) for row_set in rows]
+        # Sums over removed rows take less work where these are fewer than half.
+        few = [own.weights is None and 2 * len(own.removed) < rows.n_samples for own in rows]
+        choices: list[Chosen] = [
+            (own.removed, None) if less else own.training(rows.n_samples)
+            for own, less in zip(rows, few, strict=True)
+        ]
         total, sums, _ = row_sums(Q, Y, choices)
         stack = Statistics.stack(
-            [
-                total - part if choice.removed else part
-                for choice, part in zip(choices, sums, strict=True)
-            ]
+            [total - part if less else part for part, less in zip(sums, few, strict=True)]
         )
-        removed = [i for i, own in enumerate(choices) if own.removed and len(own.rows)]
+        removed = [i for i, own in enumerate(rows) if few[i] and len(own.removed)]
         unsafe = np.array(_unsafe(total, sums, removed), dtype=np.intp)
     if unsafe.size:
-        _, again, _ = row_sums(Q, Y, training_choices(rows, unsafe))
+        whole = [rows[int(place)].training(rows.n_samples) for place in unsafe]
+        _, again, _ = row_sums(Q, Y, whole)
         stack = stack.with_sets(unsafe, Statistics.stack(again))
     return stack, len(unsafe)
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
-from sketchlasso.results.fitting import Path
-from sketchlasso.results.guide import Guide
+from sketchlasso.results.fitting import Guide, Path
 from sketchlasso.results.models import LazyPredictions, LinearModels, averaged_predictions
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
@@ -83,7 +82,7 @@ class CrossValidation:
         if self.kept is not None:
             return self.kept[:, *at]
         models = self.models.of(self._instances(at))
-        return averaged_predictions(self.fits.X, self.rows, models, 1)[:, 0]
+        return averaged_predictions(self.fits.X, self.rows, models)[:, 0]
 
     @property
     def alphas(self) -> FloatArray:

@@ -25,32 +25,15 @@ from sketchlasso.types import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of a comparison: the models of all penalties, with the sketch or without.
+    """One side of a comparison: the models of all penalties, with the sketch or without."""
 
-    Attributes
-    ----------
-    models : LinearModels
-        Of all rows, one a penalty.
-    score : ndarray of shape (a,)
-        On rows that the models have not seen.
-    full_gap : ndarray of shape (a,)
-        Relative duality gap in the full problem.
-    n_nonzero : ndarray of shape (a,)
-    best : int
-        The penalty with the best score.
-    seconds : float
-        For the models of all rows; on the side of the sketch, the sketch not counted.
-    scoring_seconds : float
-        For the cross-validation, if there was one.
-    """
-
-    models: LinearModels
-    score: FloatArray
-    full_gap: FloatArray
-    n_nonzero: IntArray
-    best: int
-    seconds: float
-    scoring_seconds: float
+    models: LinearModels  # of all rows, one per penalty
+    score: FloatArray  # (a,): on rows that the models have not seen
+    full_gap: FloatArray  # (a,): relative duality gap in the full problem
+    n_nonzero: IntArray  # (a,)
+    best: int  # the penalty with the best score
+    seconds: float  # for the models of all rows; the sketch is not counted
+    scoring_seconds: float  # for the cross-validation, if there was one
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +89,32 @@ class Comparison:
         rows : int
             Largest number of penalties, evenly spaced, besides the two best.
         """
-        return _summary(self, rows)
+        own, full = self.sketched, self.full
+        count = len(self.alphas)
+        shown = np.linspace(0, count - 1, max(1, min(rows, count))).round().astype(int)
+        head = (
+            f"{'':2}{'alpha':>10}{self.metric + ' sketched':>16}{'full':>11}{'gap':>9}"
+            f"{'features':>10}{'full':>6}{'common':>8}{'jaccard':>9}{'w off':>8}{'Xw off':>8}"
+        )
+        lines = [head]
+        for place in np.union1d(shown, [own.best, full.best]):
+            mark = ("s" if place == own.best else "") + ("f" if place == full.best else "")
+            lines.append(
+                f"{mark:2}{self.alphas[place]:>10.4g}{own.score[place]:>16.4g}"
+                f"{full.score[place]:>11.4g}{own.full_gap[place]:>9.1e}{own.n_nonzero[place]:>10}"
+                f"{full.n_nonzero[place]:>6}{self.common[place]:>8}{self.jaccard[place]:>9.2f}"
+                f"{self.coef_distance[place]:>8.3f}{self.prediction_distance[place]:>8.3f}"
+            )
+        return "\n".join(
+            [
+                f"rank {self.rank}, radius {self.radius}, scores by {self.judged_on} "
+                "(s, f: best sketched, best full)",
+                *lines,
+                f"seconds: sketch {self.sketch_seconds:.3g}; models {own.seconds:.3g} sketched, "
+                f"{full.seconds:.3g} full; scores {own.scoring_seconds:.3g} sketched, "
+                f"{full.scoring_seconds:.3g} full; {self.speedup:.3g} times as fast in all",
+            ]
+        )
 
     def __str__(self) -> str:
         return self.summary()
@@ -285,12 +293,13 @@ class _Judge:
         fitted = perf_counter()
         scores = self._scores(path, sketch, options)
         judged = perf_counter()
+        best = np.nanargmax if greater_is_better(self.metric) else np.nanargmin
         return path, Side(
             models=path.models,
             score=scores,
             full_gap=path.full_gap,
             n_nonzero=path.models.n_nonzero,
-            best=_best(scores, self.metric),
+            best=int(best(scores)),
             seconds=fitted - start,
             scoring_seconds=judged - fitted,
         )
@@ -312,10 +321,6 @@ class _Judge:
             **options,
         )
         return found.mean()[0, 0]
-
-
-def _best(scores: FloatArray, metric: Metric) -> int:
-    return int(np.nanargmax(scores) if greater_is_better(metric) else np.nanargmin(scores))
 
 
 def _distances(X: Any, own: LinearModels, full: LinearModels) -> dict[str, Any]:
@@ -344,32 +349,3 @@ def _relative(distance: FloatArray, size: FloatArray) -> FloatArray:
     """Distance over size; infinite where only the size is zero."""
     infinite = np.where(distance > 0, np.inf, 0.0)
     return np.where(size > 0, distance / np.where(size > 0, size, 1.0), infinite)
-
-
-def _summary(found: Comparison, rows: int) -> str:
-    own, full = found.sketched, found.full
-    count = len(found.alphas)
-    shown = np.linspace(0, count - 1, max(1, min(rows, count))).round().astype(int)
-    head = (
-        f"{'':2}{'alpha':>10}{found.metric + ' sketched':>16}{'full':>11}{'gap':>9}"
-        f"{'features':>10}{'full':>6}{'common':>8}{'jaccard':>9}{'w off':>8}{'Xw off':>8}"
-    )
-    lines = [head]
-    for place in np.union1d(shown, [own.best, full.best]):
-        mark = ("s" if place == own.best else "") + ("f" if place == full.best else "")
-        lines.append(
-            f"{mark:2}{found.alphas[place]:>10.4g}{own.score[place]:>16.4g}"
-            f"{full.score[place]:>11.4g}{own.full_gap[place]:>9.1e}{own.n_nonzero[place]:>10}"
-            f"{full.n_nonzero[place]:>6}{found.common[place]:>8}{found.jaccard[place]:>9.2f}"
-            f"{found.coef_distance[place]:>8.3f}{found.prediction_distance[place]:>8.3f}"
-        )
-    return "\n".join(
-        [
-            f"rank {found.rank}, radius {found.radius}, scores by {found.judged_on} "
-            "(s, f: best sketched, best full)",
-            *lines,
-            f"seconds: sketch {found.sketch_seconds:.3g}; models {own.seconds:.3g} sketched, "
-            f"{full.seconds:.3g} full; scores {own.scoring_seconds:.3g} sketched, "
-            f"{full.scoring_seconds:.3g} full; {found.speedup:.3g} times as fast in all",
-        ]
-    )

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses, as_rows, spread
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.choices import CrossValidation
 from sketchlasso.results.exact_search import search_exact
-from sketchlasso.results.fitting import Path, Task, fit_all
+from sketchlasso.results.fitting import Path, Task, fit_exact
 from sketchlasso.results.held_out import judge
-from sketchlasso.results.models import LazyPredictions
-from sketchlasso.results.radius_policy import RadiusLike
+from sketchlasso.results.radius_policy import RadiusLike, radius_policies
 from sketchlasso.results.scores import Metric, check_metric
+from sketchlasso.results.sketched import fit_sketched
 from sketchlasso.results.staged import can_stage, search
 from sketchlasso.sketches import Sketch
+from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Solver
 
 
@@ -121,16 +121,47 @@ def searched(
     """Fit a task on every fold, and score the fits: see :func:`cross_validate`."""
     if any(len(row_set.test) == 0 for row_set in rows):
         raise InvalidInputError("a fold holds out no row; every fold needs rows to be judged on")
-    automatic = isinstance(task.alphas, int | np.integer)
-    if sketch is None and radii is None and automatic:
+    if sketch is None and radii is None and task.count is not None:
         return search_exact(task, rows, metrics)
     free = radii is None and refine is None
     if free and isinstance(sketch, Sketch) and can_stage(task, sketch, rows):
         return search(task, sketch, rows, metrics)
     fits = fit_all(task, sketch, radii, rows, refine)
-    predictions = LazyPredictions(rows, fits.shape, fits.models, task.X)
-    scores, kept = judge(predictions, task.Y, task.weights, metrics)
+    scores, kept = judge(task, fits, rows, metrics)
     return CrossValidation(fits, scores, rows, kept=kept)
+
+
+def fit_all(
+    task: Task,
+    sketch: Sketch | None,
+    radii: RadiusLike | Sequence[RadiusLike] | None,
+    rows: RowSets,
+    refine: Literal["exact"] | None = None,
+) -> Path:
+    """Fit a task on every row set and for every penalty: see :func:`sqrt_lasso_path`."""
+    if refine not in (None, "exact"):
+        raise unaccepted("refine", refine, "None or 'exact'")
+    if sketch is None:
+        if radii is not None:
+            raise InvalidInputError(
+                f"a radius ({radii!r}) cannot be combined with ",
+                Argument("sketch", None),
+                ", because the full problem has no sketch error to guard against; leave the radius "
+                "out, or give a sketch.",
+            )
+        return fit_exact(task, rows)
+    check_sketch_of(sketch, task.X)
+    judged = any(len(row_set.test) for row_set in rows)
+    policies = radius_policies(radii, sketch, search=judged and refine is None)
+    if refine and len(policies) > 1:
+        raise InvalidInputError(
+            f"{len(policies)} radii cannot be combined with ",
+            Argument("refine", "exact"),
+            ", because the full problem has none, so they would all end alike; give one radius to "
+            "start from.",
+        )
+    found = fit_sketched(task, sketch, policies, rows)
+    return found if refine is None else fit_exact(task, rows, found)
 
 
 @spread

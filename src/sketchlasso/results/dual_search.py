@@ -28,7 +28,7 @@ from sketchlasso.problem.full_problem import (
 )
 from sketchlasso.problem.tight_points import as_met, rounding_of_products, tight_parts
 from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_columns
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # Relative gap that is not worth improving.
 TIGHT = 1e-9
@@ -49,24 +49,23 @@ WORK_PER_ENTRY = 20
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Coefficients and their residuals, of unit length.
+    """Coefficients and what is known of them; responses and residuals are centred and scaled."""
 
-    Attributes
-    ----------
-    rows : csr_array of shape (p, n)
-    residual : ndarray of shape (m, p)
-    response : ndarray of shape (m, 1) or (m, p)
-    primal, null : ndarray of shape (p,)
-    small : ndarray of shape (p,)
-        Whether the residual is too small to be trusted alone.
-    """
+    rows: Any  # csr_array (p, n)
+    residual: FloatArray  # (m, p)
+    response: FloatArray  # (m, 1) or (m, p)
+    primal: FloatArray  # (p,)
+    null: FloatArray  # (p,)
 
-    rows: Any
-    residual: FloatArray
-    response: FloatArray
-    primal: FloatArray
-    null: FloatArray
-    small: Any
+    @cached_property
+    def directions(self) -> FloatArray:
+        """The residuals, made of unit length."""
+        return unit(self.residual)
+
+    @cached_property
+    def small(self) -> BoolArray:
+        """Whether the residuals (p,) are too small to be trusted alone."""
+        return np.asarray(lengths(self.residual) <= SMALL_RESIDUAL * self.null)
 
     def of(self, b: int) -> tuple[IntArray, FloatArray]:
         """Support (s,) of one row and its coefficients."""
@@ -77,27 +76,13 @@ class Coefficients:
 
 @dataclass(eq=False)
 class Attempt:
-    """Constraints of one row of coefficients that its dual point is to meet.
+    """Constraints of one row of coefficients that its dual point is to meet."""
 
-    Attributes
-    ----------
-    b : int
-        The row.
-    chosen : ndarray of shape (s,)
-        Columns whose constraints are met with equality.
-    target : ndarray of shape (s,)
-        What these columns are to see.
-    part : ndarray of shape (s,)
-        |w_j|, or inf for columns that count in any case.
-    bounded : ndarray of shape (v,)
-        Columns that are to see no more than their penalty.
-    """
-
-    b: int
-    chosen: IntArray
-    target: FloatArray
-    part: FloatArray
-    bounded: IntArray
+    b: int  # the row
+    chosen: IntArray  # (s,): columns whose constraints are met with equality
+    target: FloatArray  # (s,): what these columns are to see
+    part: FloatArray  # (s,): |w_j|, or inf for columns that count in any case
+    bounded: IntArray  # (v,): columns that are to see no more than their penalty
 
     @property
     def columns(self) -> IntArray:
@@ -112,37 +97,17 @@ class Attempt:
 
 def best_dual(
     view: FullView,
-    response: FloatArray,
-    residual: FloatArray,
-    rows: Any,
+    start: Coefficients,
     factor: FloatArray,
     alphas: FloatArray,
     positive: bool,
-    primal: FloatArray,
-    null: FloatArray,
     known: FloatArray | None = None,
 ) -> FloatArray:
-    """Largest dual values (p,) found.
+    """Largest dual values (p,) found, for penalty factors (n,) and penalties (p,).
 
-    Parameters
-    ----------
-    view : FullView
-    response : ndarray of shape (m, 1) or (m, p)
-        Centred and scaled.
-    residual : ndarray of shape (m, p)
-        Centred and scaled.
-    rows : csr_array of shape (p, n)
-        The coefficients.
-    factor : ndarray of shape (n,)
-    alphas : ndarray of shape (p,)
-    positive : bool
-    primal, null : ndarray of shape (p,)
-    known : ndarray of shape (p,), optional
-        Lower bounds that a solver has proved, zero where it has none; no other is looked for
-        where it has.
+    `known` (p,) are lower bounds that a solver has proved, zero where it has none; no other is
+    looked for where it has.
     """
-    small = lengths(residual) <= SMALL_RESIDUAL * null
-    start = Coefficients(rows, unit(residual), response, primal, null, small)
     dual = np.zeros(len(alphas)) if known is None else known.copy()
     if known is not None and not _dependence_is_known(view, factor, positive):
         dual[:] = 0.0
@@ -155,7 +120,7 @@ def best_dual(
         if np.count_nonzero(own == 0) * len(view.root) > MOST_SIGN_ENTRIES and zero:
             continue  # zero is a valid bound, and all columns are too many to clear
         search = _DualSearch(view, start, own, alphas, positive, dual)
-        seen = search.along(start.residual[:, members], members)
+        seen = search.along(start.directions[:, members], members)
         if not zero:
             search.meet_constraints(members, seen)
     return dual
@@ -336,7 +301,7 @@ class _DualSearch:
         part = attempt.part * lengths(columns)
         most = part[np.isfinite(part)].max(initial=0.0) or 1.0
         part = np.where(np.isfinite(part), part, most)
-        found = tight_parts(columns, part, attempt.target, self.start.residual[:, b])
+        found = tight_parts(columns, part, attempt.target, self.start.directions[:, b])
         if found is None:
             return [], attempt.chosen[:0]
         points = found.points(bool(self.start.small[b]))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,8 @@ from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio
 from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided, mean_of
-from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
+from sketchlasso.results.fitting import Task, exact_path
 from sketchlasso.results.scores import Metric, greater_is_better, score
-from sketchlasso.solvers import Settings
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Stopwatch
 from sketchlasso.types import FloatArray, SparseRows
@@ -49,17 +49,10 @@ FEW_ENTRIES = 100_000
 def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> CrossValidation:
     """Walk down automatic penalties until the first metric has decided for every response.
 
-    Parameters
-    ----------
-    task : Task
-        Its `alphas` is the number of penalties.
-    rows : RowSets
-        Folds, each with rows to be judged on.
-    metrics : sequence of str
+    The task has a number of penalties, and every fold has rows to be judged on.
     """
-    settings = task.settings or Settings(tol=FULL_TOL)
     with Stopwatch() as watch, single_blas_thread():
-        search = _Search(task, rows, metrics, settings)
+        search = _Search(task, rows, metrics)
         while search.open_next():
             while search.open:
                 search.stage()
@@ -69,12 +62,11 @@ def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> CrossV
 class _Search:
     """State of the search; every stage extends all arrays by a few penalties."""
 
-    def __init__(
-        self, task: Task, rows: RowSets, metrics: Sequence[Metric], settings: Settings
-    ) -> None:
+    def __init__(self, task: Task, rows: RowSets, metrics: Sequence[Metric]) -> None:
         self._task, self._rows, self._metrics = task, rows, tuple(metrics)
+        assert task.count is not None
         m, n = task.X.shape
-        t, self._count = task.Y.shape[1], int(task.alphas)  # type: ignore[arg-type]
+        t, self._count, settings = task.Y.shape[1], task.count, task.full_settings
         ratio = task.alpha_min_ratio or default_ratio((m, n))
         steps = alpha_grid(np.ones(1), self._count, ratio)[0]
         growth = MOST_GROWTH if task.alpha_min_ratio is None and self._count > 1 else 1
@@ -89,8 +81,9 @@ class _Search:
         self._ledger = ExactLedger(shape, n, settings.tol, settings.callback, expected)
         self._own: list[list[Solved]] = [[] for _ in range(t)]
         self._alphas: list[FloatArray] = [np.empty(0)] * t
-        self._scores = {metric: np.full(shape, np.nan) for metric in metrics}
-        self._errors = np.full(shape, np.nan)
+        # The squared error decides when to stop, also beside other metrics.
+        scored = dict.fromkeys((*metrics, "mse"))
+        self._scores: dict[Any, FloatArray] = {name: np.full(shape, np.nan) for name in scored}
         self._held_out = [task.X[row_set.test] for row_set in rows]
         self._number, self._stopped = 0, False
         self._largest = np.zeros(t)
@@ -209,12 +202,8 @@ class _Search:
             first += len(numbers)
             here = slice(numbers.start, numbers.stop)
             y = self._task.Y[test, response]
-            for metric in self._metrics:
-                self._scores[metric][fold, response, here] = score(metric, y, own, weights)
-            known = self._scores.get("mse")
-            self._errors[fold, response, here] = (
-                score("mse", y, own, weights) if known is None else known[fold, response, here]
-            )
+            for metric, values in self._scores.items():
+                values[fold, response, here] = score(metric, y, own, weights)
 
     def _finished(self, response: int) -> bool:
         """Whether no smaller penalty of a response has to be tried."""
@@ -226,7 +215,7 @@ class _Search:
         means = np.nan_to_num(mean_of(cost), nan=np.inf)
         # Shares of right labels jump about, and seldom get clearly worse; the squared error does.
         past = self._number - 1 - int(np.argmin(means))
-        if past >= IN_A_ROW and decided(self._errors[:, response, : self._number]):
+        if past >= IN_A_ROW and decided(self._scores["mse"][:, response, : self._number]):
             return True
         if response in self._exact and all(
             self._descent.chain(fold, response).fits_exactly for fold in range(len(self._rows))
@@ -252,7 +241,7 @@ class _Search:
         path = exact_path(solution, alphas, self._task, self._task.terms)
         return CrossValidation(
             path,
-            {name: values[:, :, None, :longest] for name, values in self._scores.items()},
+            {name: self._scores[name][:, :, None, :longest] for name in self._metrics},
             self._rows,
             self._on_all_rows(longest),
         )

@@ -1,35 +1,25 @@
-"""One way from data, penalties and radii to fitted models: sketched, refined or exact."""
+"""What is to be fitted (`Task`), what comes out (`Path`), and fits of the full problem."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
-from sketchlasso.instances import RowSets, all_rows
+from sketchlasso.instances import RowSet, RowSets, all_rows
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
 from sketchlasso.results.full_data import FullCertificate, certify_with_bound
-from sketchlasso.results.guide import Guide
 from sketchlasso.results.models import LinearModels
-from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
-from sketchlasso.results.sketched import (
-    Fits,
-    FoldBases,
-    grids_of,
-    join_fits,
-    sketched_rows,
-    solve_sketched,
-)
+from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.sketches import Sketch
-from sketchlasso.sketches.matching import check_sketch_of
+from sketchlasso.sketches.response import RowsBase, rows_base
 from sketchlasso.solvers import Settings, Solver
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, IntArray
 
 # A gap of the full problem costs products with X; statistics does not ask for more digits.
 FULL_TOL = 1e-4
@@ -38,45 +28,71 @@ NO_RADIUS = (RadiusPolicy("given", 0.0),)
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """What is to be fitted, apart from the row sets that train.
+class Guide:
+    """Where the search of one response ended: that of another response of the same X begins there.
 
-    Attributes
-    ----------
-    X : ndarray or csr_array of shape (m, n)
-    Y : ndarray of shape (m, t)
-    weights : ndarray of shape (m,) or None
-        Of all rows; row sets carry them too.
-    alphas : int or array-like of shape (a,)
-    alpha_min_ratio : float or None
-    terms : Terms
-    solver : str
-    settings : Settings or None
-    start : csr_array of shape (B, n) or None
-        Coefficients that full problems start from.
-    near : float or None
-        Radius that the search for realised radii starts from.
-    guide : Guide or None
-        Where a search begins.
-    bases : FoldBases or None
-        What the sketches of this response's folds share with those of others.
-    rounded : bool
-        Whether the entries of X are known up to rounding only, because they were standardised.
+    Responses that share X share the error of its sketch, and with it the radii that suit them.
+    Their best penalties lie at about the same share of the largest. A search that begins there
+    solves half as many problems as one that walks down all penalties.
     """
 
-    X: Any
-    Y: FloatArray
-    weights: FloatArray | None
-    alphas: int | ArrayLike
+    best: int  # the radius policy with the lowest squared error
+    penalty: (
+        IntArray  # (radii,): place of the best penalty of every policy; -1 where none was tried
+    )
+    radius: FloatArray  # (radii, alphas): NaN where it was not tried
+
+    @classmethod
+    def of(cls, errors: FloatArray, radius: FloatArray) -> Guide:
+        """From squared errors and radii (radii, alphas), NaN where a point was not tried."""
+        known = np.where(np.isfinite(errors), errors, np.inf)
+        penalty = np.where(np.isfinite(known).any(axis=1), known.argmin(axis=1), -1)
+        return cls(int(known.min(axis=1).argmin()), penalty, radius)
+
+
+class FoldBases:
+    """What the sketches of several responses have in common, fold by fold, made when needed."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, RowsBase] = {}
+        self._lock = threading.Lock()
+
+    def of(self, fold: int, sketch: Sketch, X: Any, row_set: RowSet) -> RowsBase:
+        """The base of the training rows of a fold; `sketch` is that of any response."""
+        with self._lock:
+            if fold not in self._made:
+                train, _ = row_set.training(X.shape[0])
+                self._made[fold] = rows_base(sketch, X[train], train)
+            return self._made[fold]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be fitted, apart from the row sets that train."""
+
+    X: Any  # array, csr_array or BlockMatrix (m, n)
+    Y: FloatArray  # (m, t)
+    weights: FloatArray | None  # (m,), of all rows; row sets carry them too
+    alphas: int | ArrayLike  # penalties (a,), or how many to space automatically
     alpha_min_ratio: float | None = None
     terms: Terms = field(default_factory=Terms)
     solver: Solver = "newton"
     settings: Settings | None = None
-    start: Any = None
-    near: float | None = None
-    guide: Guide | None = None
-    bases: FoldBases | None = None
-    rounded: bool = False
+    start: Any = None  # csr_array (B, n): coefficients that full problems start from
+    near: float | None = None  # radius that the search for realised radii starts from
+    guide: Guide | None = None  # where a search begins
+    bases: FoldBases | None = None  # what the sketches of its folds share with other responses
+    rounded: bool = False  # whether X is known up to rounding only, because it was standardised
+
+    @property
+    def count(self) -> int | None:
+        """How many penalties to space automatically; None where they are given."""
+        return int(self.alphas) if isinstance(self.alphas, int | np.integer) else None
+
+    @property
+    def full_settings(self) -> Settings:
+        """Settings of fits of the full problem."""
+        return self.settings or Settings(tol=FULL_TOL)
 
     @property
     def all_rows(self) -> RowSets:
@@ -87,6 +103,20 @@ class Task:
     def full_terms(self, sketch: Sketch | None) -> Terms:
         """The terms that make the full problem on X that of the scaled columns of a sketch."""
         return self.terms if sketch is None else self.terms.scaled(sketch.column_scales)
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Solved instances as models of X, one row per instance."""
+
+    models: LinearModels
+    primal: FloatArray  # (B,): of the problem that was solved, the sketched or the full one
+    dual: FloatArray  # (B,)
+    relative_gap: FloatArray  # (B,)
+    n_iter: IntArray  # (B,): inner iterations spent
+    status: IntArray  # (B,): values of Status
+    radius: FloatArray  # (B,): radius that every instance was solved with
+    seconds: float  # spent in the solver, the search for radii included
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,126 +192,11 @@ class Path(Fits):
         return self.certificate.relative_gap
 
 
-def fit_all(
-    task: Task,
-    sketch: Sketch | None,
-    radii: RadiusLike | Sequence[RadiusLike] | None,
-    rows: RowSets,
-    refine: Literal["exact"] | None = None,
-) -> Path:
-    """Fit a task on every row set.
-
-    Parameters
-    ----------
-    task : Task
-    sketch : Sketch or None
-        None fits the full problems.
-    radii : float, str, RadiusPolicy or a sequence of them, optional
-    rows : RowSets
-    refine : {"exact"}, optional
-        Solve the full problems from the sketched solutions.
-    """
-    if refine not in (None, "exact"):
-        raise unaccepted("refine", refine, "None or 'exact'")
-    if sketch is None:
-        if radii is not None:
-            raise InvalidInputError(
-                f"a radius ({radii!r}) cannot be combined with ",
-                Argument("sketch", None),
-                ", because the full problem has no sketch error to guard against; leave the radius "
-                "out, or give a sketch.",
-            )
-        return _fit_exact(task, _exact_grid(task), rows)
-    check_sketch_of(sketch, task.X)
-    judged = any(len(row_set.test) for row_set in rows)
-    policies = radius_policies(radii, sketch, search=judged and refine is None)
-    if refine and len(policies) > 1:
-        raise InvalidInputError(
-            f"{len(policies)} radii cannot be combined with ",
-            Argument("refine", "exact"),
-            ", because the full problem has none, so they would all end alike; give one radius to "
-            "start from.",
-        )
-    found = _fit_sketched(task, sketch, policies, rows)
-    if refine is None:
-        return found
-    return _fit_exact(task, found.alphas[:, 0], rows, sketch, found)
-
-
-def _fit_sketched(
-    task: Task, sketch: Sketch, policies: tuple[RadiusPolicy, ...], rows: RowSets
-) -> Path:
-    grids = grids_of(
-        sketch,
-        task.X,
-        task.Y,
-        policies,
-        task.alphas,
-        task.alpha_min_ratio,
-        task.terms,
-        task.all_rows,
-    )
-    parts, grid = [], None
-    for part in sketched_rows(sketch, task.X, task.Y, rows, policies):
-        problems, fits = solve_sketched(
-            part,
-            task.X,
-            task.Y,
-            policies,
-            task.terms,
-            grids,
-            task.solver,
-            task.settings,
-            task.near,
-        )
-        parts.append(fits)
-        grid = problems.fold_out(problems.batch.alpha)[0]
-    assert grid is not None
-    return sketched_path(join_fits(parts), grid, policies, task, sketch)
-
-
-def sketched_path(
-    fits: Fits,
-    alphas: FloatArray,
-    radii: tuple[RadiusPolicy, ...],
-    task: Task,
-    sketch: Sketch,
-) -> Path:
-    """Fits on a sketch with their penalties (responses, radii, alphas)."""
-    return Path(
-        **vars(fits),
-        alphas=alphas,
-        radii=radii,
-        _task=task,
-        _terms=task.full_terms(sketch),
-        _proved=False,
-    )
-
-
-def _exact_grid(task: Task) -> FloatArray:
-    """Penalties (t, a) of the full problem."""
-    t = task.Y.shape[1]
-    if not isinstance(task.alphas, int | np.integer):
-        given = check_alphas(task.alphas)
-        return np.broadcast_to(given, (t, len(given)))
-    ratio = task.alpha_min_ratio
-    if ratio is None:
-        ratio = default_ratio(task.X.shape)
-    largest = exact_alpha_max(task.X, task.Y, rows=task.all_rows, terms=task.terms)
-    # Where no feature ever enters any penalty does; tiny ones would only cost iterations.
-    return alpha_grid(np.where(largest > 0, largest, 1.0), int(task.alphas), ratio)
-
-
-def _fit_exact(
-    task: Task,
-    alphas: FloatArray,
-    rows: RowSets,
-    sketch: Sketch | None = None,
-    start: Path | None = None,
-) -> Path:
-    """Solve the full problems for penalties (t, a), from sketched solutions where given."""
-    settings = task.settings or Settings(tol=FULL_TOL)
-    terms = task.full_terms(sketch)
+def fit_exact(task: Task, rows: RowSets, start: Path | None = None) -> Path:
+    """Solve the full problems; those of sketched fits, and from their solutions, where given."""
+    settings = task.full_settings
+    terms = task.terms if start is None else start._terms
+    alphas = _grid(task) if start is None else start.alphas[:, 0]
     found = solve_exact(
         task.X,
         task.Y,
@@ -297,6 +212,19 @@ def _fit_exact(
     if start is None:
         return path
     return replace(path, radii=start.radii, seconds=path.seconds + start.seconds)
+
+
+def _grid(task: Task) -> FloatArray:
+    """Penalties (t, a) of the full problem."""
+    if task.count is None:
+        given = check_alphas(task.alphas)
+        return np.broadcast_to(given, (task.Y.shape[1], len(given)))
+    ratio = task.alpha_min_ratio
+    if ratio is None:
+        ratio = default_ratio(task.X.shape)
+    largest = exact_alpha_max(task.X, task.Y, rows=task.all_rows, terms=task.terms)
+    # Where no feature ever enters any penalty does; tiny ones would only cost iterations.
+    return alpha_grid(np.where(largest > 0, largest, 1.0), task.count, ratio)
 
 
 def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, terms: Terms) -> Path:

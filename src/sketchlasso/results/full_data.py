@@ -26,7 +26,7 @@ from sketchlasso.linalg.rows import centre, lengths
 from sketchlasso.problem.dual import Bounds
 from sketchlasso.problem.full_problem import FullView, full_primal
 from sketchlasso.problem.terms import Terms, check_nonnegative
-from sketchlasso.results.dual_search import best_dual
+from sketchlasso.results.dual_search import Coefficients, best_dual
 from sketchlasso.results.models import fitted_values
 from sketchlasso.types import FloatArray
 
@@ -169,7 +169,8 @@ def _proof(
             f"the objective of row {bad[0]} of coef is not finite, so that nothing can be proved; "
             "scale X, y and the coefficients so that their products are finite."
         )
-    dual = best_dual(view, response, residual, rows, factor, alphas, positive, primal, null, bound)
+    start = Coefficients(rows, residual, response, primal, null)
+    dual = best_dual(view, start, factor, alphas, positive, bound)
     return FullCertificate(primal=primal, dual=dual, null=null)
 
 

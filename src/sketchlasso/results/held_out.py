@@ -10,49 +10,40 @@ from scipy import sparse
 from sketchlasso.data import BlockMatrix
 from sketchlasso.data.block_work import Stacked
 from sketchlasso.data.storage import CHUNK, dense_product, fastest_form
-from sketchlasso.results.models import LazyPredictions
-from sketchlasso.results.scores import Metric, OutOfFold, is_sum, score, score_of_sums, score_sums
+from sketchlasso.instances import RowSets
+from sketchlasso.results.fitting import Path, Task
+from sketchlasso.results.scores import (
+    Metric,
+    is_sum,
+    out_of_fold,
+    score,
+    score_of_sums,
+    score_sums,
+)
 from sketchlasso.types import FloatArray, IntArray
 
 
 def judge(
-    predictions: LazyPredictions,
-    Y: FloatArray,
-    weights: FloatArray | None,
-    metrics: tuple[Metric, ...],
+    task: Task, fits: Path, rows: RowSets, metrics: tuple[Metric, ...]
 ) -> tuple[dict[Metric, FloatArray], FloatArray | None]:
-    """Score every model on its held-out rows: one pass over X.
+    """Scores (folds, responses, radii, alphas) of every model on its held-out rows: one pass.
 
-    Parameters
-    ----------
-    predictions : LazyPredictions
-        What is scored.
-    Y : ndarray of shape (m, t)
-    weights : ndarray of shape (m,) or None
-    metrics : tuple of str
-
-    Returns
-    -------
-    scores : dict of ndarray of shape (folds, responses, radii, alphas)
-    kept : ndarray of shape (m, responses, radii, alphas) or None
-        The predictions, where X is in memory or a metric ranks rows, which needs all of them.
+    Returned with the predictions (m, responses, radii, alphas), where X is in memory or a metric
+    ranks rows, which needs all of them; else None.
     """
-    X, grid, models = BlockMatrix.of(predictions.X), predictions.grid, predictions.models
+    X, Y, grid, models = BlockMatrix.of(task.X), task.Y, fits.shape, fits.models
     sums = tuple(metric for metric in metrics if is_sum(metric))
     keep = X.in_memory or len(sums) < len(metrics)
     points = grid[2] * grid[3]
-    share = np.ones(len(Y)) if weights is None else weights
-    tests = [np.sort(row_set.test) for row_set in predictions.rows]
+    share = np.ones(len(Y)) if task.weights is None else task.weights
+    tests = [np.sort(row_set.test) for row_set in rows]
     members = np.split(np.arange(len(models.intercept)), grid[0])
-    shared = (
-        tuple(sparse.csc_array(models.coef[own].T) for own in members),
-        tuple(models.intercept[own] for own in members),
-        sums,
-        grid[1],
-        keep,
+    of_folds = tuple(
+        (sparse.csc_array(models.coef[own].T), models.intercept[own]) for own in members
     )
+    shared = (of_folds, sums, grid[1], keep)
     each = _held_out_parts(X, tests, Y, share)
-    out_of_fold = OutOfFold(predictions.rows)
+    held_out = []
     scores = {metric: np.full(grid, np.nan) for metric in metrics}
     for fold, (totals, kept) in enumerate(X.run_sum(_judge_block, shared, each)):
         test = tests[fold]
@@ -65,58 +56,49 @@ def judge(
                 else:
                     values = score(metric, y, kept.rows[:, own], share[test])
                 scores[metric][fold, response] = values.reshape(grid[2:])
-        if keep:
-            out_of_fold.add(test, slice(None), kept.rows)
+        held_out.append((test, kept.rows))
     if not keep:
         return scores, None
-    return scores, out_of_fold.means((grid[1] * points,)).reshape(predictions.shape)
+    return scores, out_of_fold(len(Y), held_out).reshape((len(Y), *grid[1:]))
 
 
 def _held_out_parts(
     X: BlockMatrix, tests: list[IntArray], Y: FloatArray, share: FloatArray
 ) -> list[tuple[Any, ...]]:
-    """For every block: the held-out rows of each fold, their responses and their weights."""
-    local = [X.split_rows(test) for test in tests]
-    ends = [np.cumsum([len(part) for part in parts])[:-1] for parts in local]
-    targets, shares = (
-        [np.split(values[test], end) for test, end in zip(tests, ends, strict=True)]
-        for values in (Y, share)
-    )
-    return [
-        tuple(tuple(own[i] for own in parts) for parts in (local, targets, shares))
-        for i in range(X.n_blocks)
-    ]
+    """For every block and fold: the held-out rows, their responses and their weights."""
+    folds = []
+    for test in tests:
+        local = X.split_rows(test)
+        ends = np.cumsum([len(part) for part in local])[:-1]
+        parts = (local, np.split(Y[test], ends), np.split(share[test], ends))
+        folds.append(list(zip(*parts, strict=True)))
+    return [(tuple(own[i] for own in folds),) for i in range(X.n_blocks)]
 
 
 def _judge_block(
     entries: Any,
-    factors: tuple[Any, ...],
-    intercepts: tuple[FloatArray, ...],
+    models: tuple[tuple[Any, FloatArray], ...],
     metrics: tuple[Metric, ...],
     responses: int,
     keep: bool,
-    rows: tuple[IntArray, ...],
-    targets: tuple[FloatArray, ...],
-    shares: tuple[FloatArray, ...],
+    held_out: tuple[tuple[IntArray, FloatArray, FloatArray], ...],
 ) -> tuple[tuple[tuple[FloatArray, ...], Stacked], ...]:
     """For every fold sums (responses, s, points) per metric, and the predictions to keep."""
     return tuple(
-        _judge_fold(entries, *fold, metrics, responses, keep)
-        for fold in zip(factors, intercepts, rows, targets, shares, strict=True)
+        _judge_fold(entries, model, own, metrics, responses, keep)
+        for model, own in zip(models, held_out, strict=True)
     )
 
 
 def _judge_fold(
     entries: Any,
-    factor: Any,
-    intercept: FloatArray,
-    rows: IntArray,
-    Y: FloatArray,
-    share: FloatArray,
+    model: tuple[Any, FloatArray],
+    held_out: tuple[IntArray, FloatArray, FloatArray],
     metrics: tuple[Metric, ...],
     responses: int,
     keep: bool,
 ) -> tuple[tuple[FloatArray, ...], Stacked]:
+    (factor, intercept), (rows, Y, share) = model, held_out
     nothing = np.zeros((0, len(intercept) // responses))
     none = np.zeros(0)
     sums = [np.stack([score_sums(metric, none, nothing, none)] * responses) for metric in metrics]

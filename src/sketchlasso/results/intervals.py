@@ -43,12 +43,7 @@ def conformal_rank(level: float, count: int) -> int:
 def split_intervals(predictions: FloatArray, residuals: FloatArray, level: float) -> FloatArray:
     """Intervals (p, 2) of the same width around predictions (p,).
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (p,)
-    residuals : ndarray of shape (m,)
-        Of rows that the model has not seen; their signs play no role.
-    level : float
+    The residuals (m,) are those of rows that the model has not seen; their signs play no role.
     """
     rank = conformal_rank(level, len(residuals))
     half = np.inf
@@ -60,17 +55,10 @@ def split_intervals(predictions: FloatArray, residuals: FloatArray, level: float
 def plus_intervals(
     predictions: FloatArray, groups: IntArray, residuals: FloatArray, level: float
 ) -> FloatArray:
-    """Jackknife+ or CV+ intervals (p, 2).
+    """Jackknife+ or CV+ intervals (p, 2) from predictions (p, g) of new rows by each of g models.
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (p, g)
-        Of p new rows by each of g models.
-    groups : ndarray of shape (m,)
-        The model that has not seen row i.
-    residuals : ndarray of shape (m,)
-        Of each row by that model; their signs play no role.
-    level : float
+    `groups` (m,) are the models that have not seen each row, `residuals` (m,) those of the rows by
+    these models; their signs play no role.
     """
     m = len(residuals)
     rank = conformal_rank(level, m)

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances import all_rows, leave_one_out_rows, problems_of
+from sketchlasso.instances import RowSet, all_rows, leave_one_out_rows, problems_of
 from sketchlasso.problem.terms import Terms
+from sketchlasso.results.fitting import Task
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
-from sketchlasso.results.sketched import SketchedRows, solve_sketched
-from sketchlasso.sketches import Sketch, sketch_rows
+from sketchlasso.results.sketched import SketchedRows, sketch_training_rows, solve_sketched
+from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch, check_sketch_of
-from sketchlasso.solvers import Iterates, Settings, Solution, Solver, solve_or_raise
+from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
 # The gap of the undeleted solution in a deleted problem is about (1 / m)^2.
@@ -120,10 +120,10 @@ def leave_one_out(
     policies = radius_policies(radius, sketch)
     if len(policies) != 1:
         raise InvalidInputError(f"{len(policies)} radii were given; leave-one-out takes one")
-    work = _Work(
-        X=entries,
-        Y=Y,
-        policy=policies[0],
+    task = Task(
+        entries,
+        Y,
+        weights=None,
         alphas=[alpha],
         terms=Terms(fit_intercept, penalty_factor, positive),
         solver=solver,
@@ -132,42 +132,22 @@ def leave_one_out(
     wanted = leave_one_out_rows(sketch.n_samples, rows)
     left_out = np.concatenate([row_set.test for row_set in wanted])
     parts = [
-        _leave_out(work, own, level, left_out[members])
-        for own, level, members in _sketches(work, sketch, left_out)
+        _leave_out(task, own, level, left_out[members])
+        for own, level, members in _sketches(task, sketch, policies[0], left_out)
         if members.size
     ]
     return _in_order(parts, left_out)
 
 
-@dataclass(frozen=True, eq=False)
-class _Work:
-    """What all deletions share."""
-
-    X: Any
-    Y: FloatArray
-    policy: RadiusPolicy
-    alphas: list[float]
-    terms: Terms
-    solver: Solver
-    settings: Settings
-
-    def settled_radius(self, part: SketchedRows) -> float:
-        """The radius that the policy leads to on the rows of a sketch."""
-        _, fits = solve_sketched(
-            part, self.X, self.Y, [self.policy], self.terms, self.alphas, self.solver
-        )
-        return float(fits.radius[0])
-
-
 def _sketches(
-    work: _Work, sketch: Sketch, left_out: IntArray
+    task: Task, sketch: Sketch, policy: RadiusPolicy, left_out: IntArray
 ) -> Iterator[tuple[Sketch, float, IntArray]]:
     """Sketches of all rows, their radii, and which of the left-out rows each may judge."""
-    if work.policy.kind == "spectral":
-        sketch = sketch.with_spectral_radius(work.X)
+    if policy.kind == "spectral":
+        sketch = sketch.with_spectral_radius(task.X)
     if not sketch.response_rank:
         everything = SketchedRows(sketch, None, all_rows(sketch.n_samples))
-        yield sketch, work.settled_radius(everything), np.arange(len(left_out))
+        yield sketch, _settled_radius(task, everything, policy), np.arange(len(left_out))
         return
     group = np.random.default_rng(sketch.seed).permutation(sketch.n_samples) % CROSS_FIT_GROUPS
     for number in range(CROSS_FIT_GROUPS):
@@ -175,38 +155,38 @@ def _sketches(
         if members.size == 0:
             continue
         outside, inside = np.flatnonzero(group != number), np.flatnonzero(group == number)
-        own = sketch_rows(
-            sketch,
-            work.X[outside],
-            work.Y[outside],
-            outside,
-            radius="spectral" if work.policy.kind == "spectral" else "realised",
-            random_state=sketch.seed,
-        )
-        level = work.settled_radius(SketchedRows(own, outside, all_rows(len(outside))))
+        part = sketch_training_rows(task, sketch, RowSet(inside, inside), [policy])
+        own, level = part.sketch, _settled_radius(task, part, policy)
         Q = np.empty((sketch.n_samples, own.rank), dtype=own.dtype)
-        Q[outside], Q[inside] = own.Q, own.embed(work.X[inside])
+        Q[outside], Q[inside] = own.Q, own.embed(task.X[inside])
         # It has not seen the responses of the group, and no others are left out of it.
         yield replace(own, Q=Q, response_rank=0), level, members
 
 
-def _leave_out(work: _Work, sketch: Sketch, radius: float, left_out: IntArray) -> LeaveOneOut:
+def _settled_radius(task: Task, part: SketchedRows, policy: RadiusPolicy) -> float:
+    """The radius that the policy leads to on the rows of a sketch."""
+    _, fits = solve_sketched(replace(task, settings=None), part, [policy], task.alphas)
+    return float(fits.radius[0])
+
+
+def _leave_out(task: Task, sketch: Sketch, radius: float, left_out: IntArray) -> LeaveOneOut:
     """Delete each of some rows from problems over one sketch."""
-    posed = partial(problems_of, sketch, work.Y, work.terms, alphas=work.alphas, radii=radius)
-    full = solve_or_raise(posed().batch, work.solver, work.settings)
+    posed = partial(problems_of, sketch, task.Y, task.terms, alphas=task.alphas, radii=radius)
+    full = solve_or_raise(posed().batch, task.solver, task.settings)
     problems = posed(rows=leave_one_out_rows(sketch.n_samples, left_out))
-    solution = solve_or_raise(
-        problems.batch, work.solver, work.settings, warm=_repeated(full, left_out)
-    )
+    # Every deletion starts from the solution with all rows.
+    start = Iterates(full.coef, full.dual_point, np.zeros_like(full.steps))
+    start = start.take(np.zeros(len(left_out), dtype=np.intp))
+    solution = solve_or_raise(problems.batch, task.solver, task.settings, warm=start)
     solution.warn_if_unsolved()
     predictions = _predict_left_out(
-        solution.coef, problems.y_mean, sketch, work.X, left_out, problems.fit_intercept
+        solution.coef, problems.y_mean, sketch, task.X, left_out, problems.fit_intercept
     )
     shift, gained, lost = _influence(full.coef, solution.coef)
     return LeaveOneOut(
         rows=left_out,
         predictions=predictions,
-        residuals=work.Y[left_out, 0] - predictions,
+        residuals=task.Y[left_out, 0] - predictions,
         coefficient_shift=shift,
         features_gained=gained,
         features_lost=lost,
@@ -217,26 +197,16 @@ def _leave_out(work: _Work, sketch: Sketch, radius: float, left_out: IntArray) -
     )
 
 
-def _repeated(full: Solution, left_out: IntArray) -> Iterates:
-    """The solution with all rows, as a start for every deletion."""
-    count = len(left_out)
-    return Iterates(
-        _repeat_row(full.coef, count),
-        np.repeat(full.dual_point, count, axis=0),
-        np.zeros(count, dtype=np.intp),
-    )
-
-
 def _in_order(parts: list[LeaveOneOut], left_out: IntArray) -> LeaveOneOut:
     """Join the groups and put their rows back into the order that was asked for."""
     if len(parts) == 1:
         return parts[0]
-    place = {int(row): number for number, row in enumerate(left_out)}
     joined = {
         field.name: np.concatenate([getattr(part, field.name) for part in parts])
         for field in fields(LeaveOneOut)
         if field.name != "seconds"
     }
+    place = {int(row): number for number, row in enumerate(left_out)}
     order = np.argsort([place[int(row)] for row in joined["rows"]], kind="stable")
     return LeaveOneOut(
         **{name: values[order] for name, values in joined.items()},
@@ -258,18 +228,6 @@ def _predict_left_out(
         return own - sketch.transform.shift(coef)
     others = (coef @ blocks.sum(axis=0) - own) / (len(blocks) - 1)
     return y_mean + own - others
-
-
-def _repeat_row(row: Any, count: int) -> Any:
-    """A sparse row (1, n) as `count` equal rows."""
-    return sparse.csr_array(
-        (
-            np.tile(row.data, count),
-            np.tile(row.indices, count),
-            len(row.data) * np.arange(count + 1),
-        ),
-        shape=(count, row.shape[1]),
-    )
 
 
 def _influence(full: Any, others: Any) -> tuple[FloatArray, IntArray, IntArray]:

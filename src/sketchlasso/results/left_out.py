@@ -15,7 +15,7 @@ accepted by its duality gap over all columns, and the others are solved as probl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from scipy import linalg, sparse
 
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
-from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.full_problem import dual_of_ratio, face_level, full_primal
 from sketchlasso.problem.terms import Terms
@@ -40,26 +40,14 @@ NEAR = 0.6
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """The problem without each row, and what is left out.
+    """The problem without each row, and what is left out."""
 
-    Attributes
-    ----------
-    X : ndarray or csr_array of shape (m, n)
-    y : ndarray of shape (m,)
-    alpha : ndarray of shape (m,)
-        Penalty of the problem without each row.
-    factor : callable
-        From row numbers (r,) to the penalty factors (r, n) of the problems without them.
-    same : bool
-        Whether all problems have the same penalty and the same factors.
-    fit_intercept, positive : bool
-    """
-
-    X: Any
-    y: FloatArray
-    alpha: FloatArray
+    X: Any  # array or csr_array (m, n)
+    y: FloatArray  # (m,)
+    alpha: FloatArray  # (m,): penalty of the problem without each row
+    # From row numbers (r,) to the penalty factors (r, n) of the problems without them.
     factor: Callable[[IntArray], FloatArray]
-    same: bool
+    same: bool  # whether all problems have the same penalty and the same factors
     fit_intercept: bool = True
     positive: bool = False
 
@@ -73,37 +61,21 @@ def left_out_models(
 ) -> LinearModels:
     """Solve the problem without each row, to a relative gap of `tol` on the full data.
 
-    Parameters
-    ----------
-    problems : LeftOut
-    coef : ndarray of shape (n,)
-        The solution with all rows; only speed depends on it.
-    tol : float
-    n_threads : int
-    callback : callable, optional
-        Called with a :class:`Progress` after some of the rows.
-
-    Returns
-    -------
-    LinearModels
-        m of them, in the order of the rows.
+    `coef` (n,) is the solution with all rows; only speed depends on it. The callback is called
+    after some of the rows. Returns m models, in the order of the rows.
     """
-    work = _Work(problems, coef, tol, n_threads)
-    parts, intercepts, done, worst = [], [], 0, 0.0
-    for rows in _chunks(len(problems.y), max(problems.X.shape)):
+    work, m = _Work(problems, coef, tol, n_threads), len(problems.y)
+    parts, intercepts, worst = [], [], 0.0
+    step = max(1, AT_A_TIME // max(problems.X.shape))
+    for first in range(0, m, step):
+        rows = np.arange(first, min(first + step, m))
         found, intercept, gap = work.solve(rows)
         parts.append(found)
         intercepts.append(intercept)
-        done, worst = done + len(rows), max(worst, float(gap.max()))
+        worst = max(worst, float(gap.max()))
         if callback is not None:
-            callback(Progress(done, len(problems.y), round=0, worst_gap=worst))
+            callback(Progress(first + len(rows), m, round=0, worst_gap=worst))
     return LinearModels(sparse.vstack(parts, format="csr"), np.concatenate(intercepts))
-
-
-def _chunks(m: int, width: int) -> Iterator[IntArray]:
-    step = max(1, AT_A_TIME // width)
-    for first in range(0, m, step):
-        yield np.arange(first, min(first + step, m))
 
 
 class _Work:
@@ -133,7 +105,7 @@ class _Work:
             if len(left) == 0 or len(columns) == 0:
                 continue
             own = self._solved(rows[left], columns, factor[left])
-            coef = _replaced(coef, left, own)
+            coef = replace_rows(coef, left, own)
             intercept[left], gap[left] = self._judged(rows[left], own, factor[left])
         return coef, intercept + self._shift, gap
 
@@ -209,18 +181,6 @@ def _dense(values: Any) -> FloatArray:
     """An array of a dense or sparse matrix."""
     entries = values if isinstance(values, np.ndarray) else values.toarray()
     return np.asarray(entries, dtype=np.float64)
-
-
-def _replaced(coef: Any, places: IntArray, rows: Any) -> Any:
-    """Sparse rows (r, n) with some of them exchanged."""
-    where = np.full(coef.shape[0], -1)
-    where[places] = np.arange(len(places))
-    pieces = []
-    for number, other in enumerate(where):
-        source, row = (coef, number) if other < 0 else (rows, other)
-        part = slice(source.indptr[row], source.indptr[row + 1])
-        pieces.append((source.indices[part], source.data[part]))
-    return stack_rows(pieces, coef.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

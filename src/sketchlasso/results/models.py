@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sketchlasso.data import BlockMatrix, ColumnTransform, products, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
-from sketchlasso.results.scores import OutOfFold
+from sketchlasso.results.scores import HeldOut, out_of_fold
 from sketchlasso.solvers import Solution, Status
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
@@ -88,7 +88,7 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
         ]
     )
     means = np.empty(coef.shape[0])
-    for number, instances in _by_row_set(problems.shape):
+    for number, instances in enumerate(np.split(np.arange(len(means)), len(sets))):
         weights, removed = sets[number].weights, sets[number].removed
         if weights is None:
             mean = (total - sums[number]) / (len(blocks) - len(removed))
@@ -103,24 +103,14 @@ def _all_train(sets: RowSets) -> bool:
     return all(row_set.weights is None and len(row_set.removed) == 0 for row_set in sets)
 
 
-def _by_row_set(shape: tuple[int, int, int, int]) -> Iterator[tuple[int, slice]]:
-    """Instances of every row set; they are contiguous."""
-    size = int(np.prod(shape[1:]))
-    for number in range(shape[0]):
-        yield number, slice(number * size, (number + 1) * size)
-
-
-def held_out_predictions(
-    rows: RowSets, shape: tuple[int, int, int, int], models: LinearModels, X: Any
-) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Test rows and their predictions (rows, responses, radii, alphas), per row set: one pass."""
-    found = products(
-        X, [(rows[number].test, models.coef[members].T) for number, members in _by_row_set(shape)]
-    )
-    for (number, members), product in zip(_by_row_set(shape), found, strict=True):
-        test = rows[number].test
-        predicted = product + models.intercept[members]
-        yield test, predicted.reshape((len(test), *shape[1:]))
+def held_out_predictions(rows: RowSets, models: LinearModels, X: Any) -> Iterator[HeldOut]:
+    """Test rows of every row set, and their predictions by its own models: one pass."""
+    tests = [row_set.test for row_set in rows]
+    members = np.split(np.arange(len(models.intercept)), len(rows))
+    factors = [models.coef[own].T for own in members]
+    found = products(X, list(zip(tests, factors, strict=True)))
+    for test, own, product in zip(tests, members, found, strict=True):
+        yield test, product + models.intercept[own]
 
 
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
@@ -165,20 +155,12 @@ class LazyPredictions:
 
     ``predictions[:, response, radius, alpha]`` costs one pass over the data; any other index
     computes all of them, as ``numpy.asarray`` does.
-
-    Attributes
-    ----------
-    rows : RowSets
-    grid : tuple of int
-        (folds, responses, radii, alphas).
-    models : LinearModels
-    X : array, sparse matrix or BlockMatrix of shape (m, n)
     """
 
     rows: RowSets
-    grid: tuple[int, int, int, int]
+    grid: tuple[int, int, int, int]  # folds, responses, radii and alphas
     models: LinearModels
-    X: Any
+    X: Any  # array, sparse matrix or BlockMatrix (m, n)
 
     ndim = 4
 
@@ -201,17 +183,10 @@ class LazyPredictions:
 
     def __getitem__(self, key: Any) -> Any:
         """Return predictions (m,) of one point of the grid, or index all of them."""
-        if (
-            isinstance(key, tuple)
-            and len(key) == 4
-            and isinstance(key[0], slice)
-            and key[0] == slice(None)
-            and all(isinstance(k, int | np.integer) for k in key[1:])
-        ):
-            point = np.ravel_multi_index(
-                tuple(int(k) % size for k, size in zip(key[1:], self.grid[1:], strict=True)),
-                self.grid[1:],
-            )
+        four = isinstance(key, tuple) and len(key) == 4
+        whole = four and isinstance(key[0], slice) and key[0] == slice(None)
+        if whole and all(isinstance(k, int | np.integer) for k in key[1:]):
+            point = np.ravel_multi_index(key[1:], self.grid[1:], mode="wrap")
             return self._of(np.array([point]))[:, 0]
         return np.asarray(self)[key]
 
@@ -219,14 +194,10 @@ class LazyPredictions:
         """Predictions (m, points), averaged over the folds that held a row out."""
         size = int(np.prod(self.grid[1:]))
         chosen = np.concatenate([fold * size + points for fold in range(self.grid[0])])
-        return averaged_predictions(self.X, self.rows, self.models.of(chosen), len(points))
+        return averaged_predictions(self.X, self.rows, self.models.of(chosen))
 
 
 @spread
-def averaged_predictions(X: Any, rows: RowSets, models: LinearModels, count: int) -> FloatArray:
-    """Held-out predictions (m, count) of `count` models per fold; NaN for rows never held out."""
-    found = OutOfFold(rows)
-    shape = (len(rows), 1, 1, count)
-    for test, predicted in held_out_predictions(rows, shape, models, X):
-        found.add(test, np.arange(count), predicted[:, 0, 0])
-    return found.means((count,))
+def averaged_predictions(X: Any, rows: RowSets, models: LinearModels) -> FloatArray:
+    """Held-out predictions (m, p) of p models per fold; NaN for rows never held out."""
+    return out_of_fold(rows.n_samples, held_out_predictions(rows, models, X))

@@ -19,13 +19,9 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import DataMatrix, ImplicitRows
-from sketchlasso.data.block_work import (
-    FEW_ENTRIES,
-    centred_product,
-    strip_of,
-)
+from sketchlasso.data.block_work import FEW_ENTRIES, centred_product, strip_of
 from sketchlasso.data.storage import dense_product, fastest_form
-from sketchlasso.instances import ProblemSet, RowSets
+from sketchlasso.instances import ProblemSet
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -65,32 +61,32 @@ class _Moments:
         )
 
 
-def error_lengths(
-    sketch: Sketch,
-    A: DataMatrix,
-    rows: RowSets,
-    coef: Any,
-    row_set: IntArray,
-    fit_intercept: bool,
+def realised_error(
+    sketch: Sketch, A: DataMatrix, problems: ProblemSet, coef: Any, instances: IntArray
 ) -> FloatArray:
-    """Return ||(A - QP')w|| over each instance's training rows, less their mean: one pass.
+    """||(A - QP')w|| / ||w|| (b,) of coefficients w (b, n) of instances, on their training rows.
 
-    Parameters
-    ----------
-    sketch : Sketch
-    A : DataMatrix of shape (m, n)
-        What was sketched.
-    rows : RowSets
-    coef : csr_array of shape (b, n)
-    row_set : ndarray of shape (b,)
-        The row set of each instance.
-    fit_intercept : bool
-        Whether the mean is taken out.
-
-    Returns
-    -------
-    ndarray of shape (b,)
+    A is what was sketched. NaN where the coefficients are zero.
     """
+    errors = np.full(len(instances), np.nan)
+    lengths = np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
+    at_once = COLUMNS if A.blocks.in_memory else BLOCK_COLUMNS
+    for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // at_once)):
+        if block.size:
+            with A.blas_limit():
+                missed = _error_lengths(sketch, A, problems, coef[block], instances[block])
+            errors[block] = missed / lengths[block]
+    return errors
+
+
+def _error_lengths(
+    sketch: Sketch, A: DataMatrix, problems: ProblemSet, coef: Any, instances: IntArray
+) -> FloatArray:
+    """||(A - QP')w|| (b,) over each instance's training rows, less their mean: one pass.
+
+    The mean is taken out where there is an intercept.
+    """
+    rows, row_set = problems.rows, problems.row_set[instances]
     A.meter.count(coef.shape[0])
     matrix = A.blocks
     numbers, place = np.unique(row_set, return_inverse=True)
@@ -107,8 +103,9 @@ def error_lengths(
     each = [(tuple(own[i] for own in weights), parts[i]) for i in range(matrix.n_blocks)]
     shared = (scaled.T.tocsc(), shift, inside, *factor, columns)
     found: _Moments = matrix.run_sum(_moments_of_block, shared, each)
-    squares = found.spread if fit_intercept else found.spread + found.weight * found.mean**2
-    return np.sqrt(squares)
+    if problems.fit_intercept:
+        return np.sqrt(found.spread)
+    return np.sqrt(found.spread + found.weight * found.mean**2)
 
 
 def _moments_of_block(
@@ -153,67 +150,17 @@ def _moments(
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class RealisedError:
-    """Measures ||(A - QP')w|| / ||w|| of instances on their own training rows.
-
-    Attributes
-    ----------
-    sketch : Sketch
-    A : DataMatrix
-        What was sketched.
-    problems : ProblemSet
-    """
-
-    sketch: Sketch
-    A: DataMatrix
-    problems: ProblemSet
-
-    def __call__(self, coef: Any, instances: IntArray) -> FloatArray:
-        """Error (b,) of coefficients (b, n) of so many instances; NaN where they are zero."""
-        errors = np.full(len(instances), np.nan)
-        lengths = np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
-        problems = self.problems
-        at_once = COLUMNS if self.A.blocks.in_memory else BLOCK_COLUMNS
-        for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // at_once)):
-            if block.size:
-                with self.A.blas_limit():
-                    missed = error_lengths(
-                        self.sketch,
-                        self.A,
-                        problems.rows,
-                        coef[block],
-                        problems.row_set[instances[block]],
-                        problems.fit_intercept,
-                    )
-                errors[block] = missed / lengths[block]
-        return errors
-
-
 def settle_radii(
     problems: ProblemSet,
-    error: RealisedError,
-    factor: FloatArray,
+    error: Callable[[Any, IntArray], FloatArray],
     chosen: BoolArray,
     solver: Solver,
     settings: Settings,
 ) -> tuple[FloatArray, Iterates | None, float]:
-    """Radii (B,) at their fixed points where chosen, as they are elsewhere, and the seconds.
+    """Radii (B,) at their fixed points where chosen (B,), as they are elsewhere, and the seconds.
 
-    In between, solutions near those at these radii, where every instance was searched.
-
-    Parameters
-    ----------
-    problems : ProblemSet
-        With radii to start from.
-    error : RealisedError
-    factor : ndarray of shape (B,)
-        Multiple of the realised error that is wanted.
-    chosen : ndarray of shape (B,)
-        Which instances follow the rule.
-    solver : str
-    settings : Settings
-        Of the solve to come; the search needs a looser tolerance.
+    In between, solutions near those at these radii, where every instance was searched. `error`
+    maps coefficients (b, n) of instances (b,) to the wanted multiple of their realised error.
     """
     batch = problems.batch
     radius = batch.radius.copy()
@@ -231,29 +178,35 @@ def settle_radii(
         found = solve_or_raise(replace(part, radius=tried), solver, loose, warm, chain)
         warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps))
         seconds += found.seconds
-        return factor[searched] * error(found.coef, searched)
+        return error(found.coef, searched)
 
-    _spread(problems, searched, search_radii(radius[searched], error_at), chosen, radius)
+    x, live = search_radii(radius[searched], error_at)
+    _spread(problems, searched, x, live, chosen, radius)
     return radius, warm if len(searched) == batch.n_instances else None, seconds
 
 
-def search_radii(start: FloatArray, error_at: Callable[[FloatArray], FloatArray]) -> RadiusSearch:
-    """Search the radii (b,) that equal the errors they lead to.
+def search_radii(
+    start: FloatArray, error_at: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, BoolArray]:
+    """Logarithms (b,) of the radii that equal the errors they lead to, and where there are errors.
 
-    Parameters
-    ----------
-    start : ndarray of shape (b,)
-        Radii > 0.
-    error_at : callable
-        From radii (b,) to the wanted multiple of the errors (b,) at the solutions; NaN where
-        the coefficients are zero.
+    A secant in x = log(radius) for h(x) = log(error at x) - x = 0, instance by instance. `error_at`
+    maps radii (b,) to the wanted multiple of the errors (b,) at the solutions, NaN where the
+    coefficients are zero.
     """
-    search = RadiusSearch(np.log(start))
-    for number in range(EVALUATIONS):
-        search.update(error_at(search.radius), last=number + 1 == EVALUATIONS)
-        if search.settled:
+    x, slope = np.log(start), np.full(len(start), FIRST_SLOPE)
+    before: tuple[FloatArray, FloatArray] | None = None
+    for left in reversed(range(EVALUATIONS)):
+        error = error_at(np.exp(x))
+        live = np.isfinite(error) & (error > 0)
+        h = np.where(live, np.log(np.where(live, error, 1.0)) - x, np.nan)
+        if before is not None:
+            slope = secant_slope(x - before[0], h - before[1], np.full(len(h), FIRST_SLOPE))
+        before = x, h
+        x = x + np.where(live, -h / slope, TOO_LARGE if left else 0.0)
+        if live.any() and (np.abs(h[live]) < SETTLED).all():
             break
-    return search
+    return x, live
 
 
 def _anchored(problems: ProblemSet) -> BoolArray:
@@ -270,45 +223,20 @@ def secant_slope(moved: FloatArray, change: FloatArray, otherwise: FloatArray) -
     return np.where(np.isfinite(slope), slope, otherwise)
 
 
-class RadiusSearch:
-    """A secant in x = log(radius) for h(x) = log(error at x) - x = 0, instance by instance."""
-
-    def __init__(self, start: FloatArray) -> None:
-        self.x = start
-        self.before: tuple[FloatArray, FloatArray] | None = None
-        self.live = np.zeros(len(start), dtype=bool)
-        self.settled = False
-
-    @property
-    def radius(self) -> FloatArray:
-        """The radii (b,) at the present place."""
-        return np.exp(self.x)
-
-    def update(self, error: FloatArray, last: bool) -> None:
-        """Take the errors at the present radii (NaN: the coefficients were zero), and move."""
-        self.live = np.isfinite(error) & (error > 0)
-        h = np.where(self.live, np.log(np.where(self.live, error, 1.0)) - self.x, np.nan)
-        self.settled = bool((np.abs(h[self.live]) < SETTLED).all() and self.live.any())
-        slope = np.full(len(h), FIRST_SLOPE)
-        if self.before is not None:
-            slope = secant_slope(self.x - self.before[0], h - self.before[1], slope)
-        self.before = self.x, h
-        self.x = self.x + np.where(self.live, -h / slope, 0.0 if last else TOO_LARGE)
-
-
 def _spread(
     problems: ProblemSet,
     searched: IntArray,
-    search: RadiusSearch,
+    x: FloatArray,
+    live: BoolArray,
     chosen: BoolArray,
     radius: FloatArray,
 ) -> None:
-    """Write the radii found into their chains, interpolated in log(alpha)."""
+    """Write the radii found, exp(x), into their chains, interpolated in log(alpha)."""
     chain, level = problems.chain, np.log(np.maximum(problems.batch.alpha, 1e-300))
     for number in np.unique(chain[searched]):
         here = np.flatnonzero((chain == number) & chosen)
-        known = np.flatnonzero((chain[searched] == number) & search.live)
+        known = np.flatnonzero((chain[searched] == number) & live)
         if known.size == 0:
             known = np.flatnonzero(chain[searched] == number)
         order = known[np.argsort(level[searched[known]])]
-        radius[here] = np.exp(np.interp(level[here], level[searched[order]], search.x[order]))
+        radius[here] = np.exp(np.interp(level[here], level[searched[order]], x[order]))

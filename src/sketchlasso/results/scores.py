@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from sketchlasso.data.transform import unit_of
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.instances import RowSets
 from sketchlasso.types import FloatArray, IntArray
 
 Metric: TypeAlias = Literal["mse", "mae", "r2", "accuracy", "f1", "auc"]
+# Held-out rows (r,) of a row set, and what is predicted for them (r, p).
+HeldOut: TypeAlias = "tuple[IntArray, FloatArray]"
 
 
 def check_metric(metric: str, Y: FloatArray) -> None:
@@ -72,14 +73,10 @@ def score_sums(
 ) -> FloatArray:
     """Sums (s, p) over rows that the scores of predictors are made of; parts of rows add up.
 
-    Parameters
-    ----------
-    metric : str
-        One for which :func:`is_sum` holds.
-    y, weights : ndarray of shape (rows,)
-    predicted : ndarray of shape (rows, p)
+    The metric is one for which :func:`is_sum` holds, y and weights are (rows,) and the predictions
+    (rows, p).
     """
-    return _SUMS[metric](y, predicted, weights)
+    return _SUMS[metric][0](y, predicted, weights)
 
 
 def score_of_sums(metric: str, sums: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
@@ -89,7 +86,7 @@ def score_of_sums(metric: str, sums: FloatArray, y: FloatArray, weights: FloatAr
     """
     if not (weights > 0).any():
         return np.full(sums.shape[1], np.nan)
-    return _FINISH[metric](sums, y, weights)
+    return _SUMS[metric][1](sums, y, weights)
 
 
 def _squares(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
@@ -141,65 +138,33 @@ def _auc(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArra
     return ordered / pairs
 
 
-_SUMS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
-    "mse": _squares,
-    "mae": _distances,
-    "r2": _squares,
-    "accuracy": _right_signs,
-    "f1": _positives,
-}
-_FINISH: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
-    "mse": _mean,
-    "mae": _mean,
-    "r2": _r2,
-    "accuracy": _mean,
-    "f1": _f1,
+# From y, predictions and weights to sums over rows, and from sums, y and weights to scores.
+_Step: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+_SUMS: dict[str, tuple[_Step, _Step]] = {
+    "mse": (_squares, _mean),
+    "mae": (_distances, _mean),
+    "r2": (_squares, _r2),
+    "accuracy": (_right_signs, _mean),
+    "f1": (_positives, _f1),
 }
 
 
-class OutOfFold:
-    """Predictions of held-out rows, kept as they come in.
+def out_of_fold(n_samples: int, held_out: Iterable[HeldOut]) -> FloatArray:
+    """Predictions (m, p) from those of every row set; NaN for rows that were never held out.
 
-    Parameters
-    ----------
-    rows : RowSets
-        Every one with rows to predict.
+    They are means where a row was held out more than once.
     """
-
-    def __init__(self, rows: RowSets) -> None:
-        self._times = np.zeros(rows.n_samples)
-        for row_set in rows:
-            np.add.at(self._times, row_set.test, 1.0)
-        self._parts: list[tuple[IntArray, Any, FloatArray]] = []
-
-    def add(self, test: IntArray, at: Any, predicted: FloatArray) -> None:
-        """Enter what one row set predicts for its held-out rows.
-
-        Parameters
-        ----------
-        test : ndarray of shape (rows,)
-        at : tuple
-            Index of p problems in the shape that :meth:`means` gets.
-        predicted : ndarray of shape (rows, p)
-        """
-        self._parts.append((test, at, predicted))
-
-    def means(self, shape: tuple[int, ...]) -> FloatArray:
-        """Predictions (m, *shape), NaN where there are none.
-
-        They are means where a row was held out more than once.
-        """
-        # Rows are last in memory, so that a problem's predictions lie side by side.
-        values = np.full((*shape, len(self._times)), np.nan)
-        again = self._times.max(initial=0.0) > 1
-        for test, at, predicted in self._parts:
-            line = values[at]
-            if again:
-                line[..., test] = np.nan_to_num(line[..., test])
-                np.add.at(line.T, test, predicted)
-            else:
-                line[..., test] = predicted.T
-            values[at] = line
-        if again:
-            values /= np.maximum(self._times, 1.0)
-        return np.moveaxis(values, -1, 0)
+    parts = list(held_out)
+    times = np.zeros(n_samples)
+    for test, _ in parts:
+        np.add.at(times, test, 1.0)
+    # Rows are last in memory, so that a problem's predictions lie side by side.
+    values = np.full((parts[0][1].shape[1], n_samples), np.nan)
+    if times.max() <= 1:
+        for test, predicted in parts:
+            values[:, test] = predicted.T
+        return values.T
+    values[:, times > 0] = 0.0
+    for test, predicted in parts:
+        np.add.at(values.T, test, predicted)
+    return (values / np.maximum(times, 1.0)).T

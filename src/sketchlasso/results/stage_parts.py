@@ -8,36 +8,31 @@ Nothing is shared between row sets, whose held-out responses must not meet.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.instances import ProblemSet, RowSets
-from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.instances import RowSets
+from sketchlasso.linalg.rows import replace_rows, stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.screening import Restriction, row_norms
+from sketchlasso.results.fitting import Fits, Task
 from sketchlasso.results.models import LinearModels, held_out_predictions
 from sketchlasso.results.realised import EVALUATIONS, FIRST_SLOPE, TOO_LARGE, secant_slope
-from sketchlasso.results.sketched import Fits, SketchedProblems, join_fits
-from sketchlasso.solvers import (
-    Iterates,
-    Screening,
-    Settings,
-    Solution,
-    Solver,
-    Status,
-    solve_or_raise,
-)
+from sketchlasso.results.scores import HeldOut
+from sketchlasso.results.sketched import NUMBERS, SketchedProblems, join_fits
+from sketchlasso.solvers import Iterates, Screening, Settings, Solution, Status, solve_or_raise
 from sketchlasso.solvers.driver import between
 from sketchlasso.solvers.workers import join_solutions
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Points", "Stage", "StagePart", "spread_fits"]
+# Points of a grid: numbers of their responses, radii and penalties, each (p,).
+Points: TypeAlias = "tuple[IntArray, IntArray, IntArray]"
 
 # A solution is kept where log(radius) is this close to its fixed point. Policies differ by
 # factors of three, and the fit that follows the search settles its radius anew.
@@ -47,133 +42,73 @@ SETTLED = 0.1
 AHEAD, FEWER = 0.3, 0.7
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Points of the grid: numbers of their responses, radii and penalties, each (p,)."""
-
-    response: IntArray
-    radius: IntArray
-    alpha: IntArray
-
-    @classmethod
-    def where(cls, mask: BoolArray) -> Points:
-        """The points that a mask (responses, radii, alphas) marks."""
-        return cls(*np.nonzero(mask))
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """Fits of R row sets at p points, row sets slowest, and their predictions.
-
-    Attributes
-    ----------
-    fits : Fits
-        Of R * p instances.
-    predicted : list of (ndarray of shape (rows,), ndarray of shape (rows, p))
-        Held-out rows of each row set, and what is predicted for them.
-    """
-
-    fits: Fits
-    predicted: list[tuple[IntArray, FloatArray]]
-
-
 class StagePart:
     """The row sets of one sketch, and what has been found on their paths.
 
-    Parameters
-    ----------
-    laid : SketchedProblems
-        With one penalty for every row set, response and radius: a path begins there.
-    held_out : RowSets
-        The same row sets in the numbering of all rows, with the rows to predict.
-    X : array or sparse matrix of shape (m, n)
-        All rows of the data.
-    solver : str
-    settings : Settings
+    `laid` has one penalty for every row set, response and radius: a path begins there. `held_out`
+    are the same row sets in the numbering of all rows, with the rows to predict; `alphas` are the
+    penalties (responses, radii, alphas) of all points.
     """
 
     def __init__(
-        self, laid: SketchedProblems, held_out: RowSets, X: Any, solver: Solver, settings: Settings
+        self,
+        task: Task,
+        laid: SketchedProblems,
+        held_out: RowSets,
+        alphas: FloatArray,
+        settings: Settings,
     ) -> None:
-        self.laid, self.held_out, self.X = laid, held_out, X
-        self.solver = solver
+        self.task, self.laid, self.held_out, self.alphas = task, laid, held_out, alphas
         # Rows proved zero by their norms have no part in these solves; finding them costs more.
         self.settings = replace(settings, screening=Screening.none())
         batch = laid.problems.batch
-        paths = batch.n_instances
         with np.errstate(divide="ignore"):
             self._start = np.log(batch.radius)
-        self._slope = np.full(paths, FIRST_SLOPE)
+        self._slope = np.full(batch.n_instances, FIRST_SLOPE)
         # Of every path: penalties solved, in order, and log(radius) found at log(alpha).
         self._solved: dict[int, list[int]] = defaultdict(list)
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray, FloatArray]] = {}
         self._radii: dict[int, dict[float, float]] = defaultdict(dict)
-        # The same as another response has it.
+        # The same as another response has it: the search for radii begins near those.
         self._expected: dict[int, dict[float, float]] = {}
+        if task.guide is not None:
+            for path in np.flatnonzero(laid.follows).tolist():
+                policy = laid.problems.radius_index[path]
+                own = alphas[laid.problems.response[path], policy]
+                radii = zip(own, task.guide.radius[policy], strict=False)
+                known = {_level(alpha): float(np.log(r)) for alpha, r in radii if r > 0}
+                self._expected[path] = known
         self._norms = row_norms(batch).largest()
         self._restriction: Restriction | None = None
         self._floor = np.inf
 
-    def expect(self, radius: FloatArray, alphas: FloatArray) -> None:
-        """Begin the search for radii near those that another response has led to.
+    def solve(self, at: Points, search: bool) -> tuple[Fits, list[HeldOut]]:
+        """Solve points of the grid for every row set.
 
-        `radius` (radii, a) is NaN where it is not known; `alphas` has shape
-        (responses, radii, penalties).
+        None of them was solved before. With `search` the radii that follow the realised error are
+        searched, else interpolated between those found. Returns fits of R * p instances, row sets
+        slowest, and the held-out rows of each row set with their predictions (rows, p).
         """
-        problems = self.laid.problems
-        for path in np.flatnonzero(self.laid.follows).tolist():
-            policy = problems.radius_index[path]
-            places = np.flatnonzero(radius[policy] > 0)
-            places = places[places < alphas.shape[2]]
-            own = np.maximum(alphas[problems.response[path], policy, places], 1e-300)
-            found = zip(np.log(own), np.log(radius[policy, places]), strict=True)
-            self._expected[path] = {float(level): float(x) for level, x in found}
-
-    def solve(self, points: Points, alphas: FloatArray, search: bool) -> Stage:
-        """Solve the points for every row set.
-
-        Parameters
-        ----------
-        points : Points
-            None of which was solved before.
-        alphas : ndarray of shape (responses, radii, alphas)
-        search : bool
-            Whether the radii that follow the realised error are searched, or interpolated
-            between those found.
-        """
-        problems, path = self._problems(points, alphas)
-        follows = self.laid.follows[path]
-        level = np.log(np.maximum(problems.batch.alpha, 1e-300))
-        x = self._start[path].copy()
+        base, (response, radius, place) = self.laid.problems, at
+        sets, t, radii, _ = base.shape
+        path = (np.arange(sets)[:, None] * (t * radii) + response * radii + radius).ravel()
+        places = np.tile(place, sets)
+        batch = replace(base.batch.take(path), alpha=np.tile(self.alphas[at], sets))
+        follows, x = self.laid.follows[path], self._start[path].copy()
         for row in np.flatnonzero(follows):
-            suggested = self._suggested(int(path[row]), float(level[row]))
+            suggested = self._suggested(int(path[row]), _level(batch.alpha[row]))
             x[row] = x[row] if suggested is None else suggested
-        solution, x = self._settled(problems, path, x, follows & search)
-        problems = replace(problems, batch=replace(problems.batch, radius=np.exp(x)))
-        self._keep(problems, path, solution)
-        fits = self.laid.fits(problems, solution, solution.seconds)
-        held_out = held_out_predictions(self.held_out, problems.shape, fits.models, self.X)
-        return Stage(fits, [(test, values[:, 0, 0]) for test, values in held_out])
-
-    def _problems(self, points: Points, alphas: FloatArray) -> tuple[ProblemSet, IntArray]:
-        """The points as problems of shape (row sets, 1, 1, p), and the path (B,) of each."""
-        base = self.laid.problems
-        count, (sets, t, radii, _) = len(points.alpha), base.shape
-        of_set = points.response * radii + points.radius
-        path = (np.arange(sets)[:, None] * (t * radii) + of_set).ravel()
-        alpha = np.tile(alphas[points.response, points.radius, points.alpha], sets)
+        solution, x = self._settled(batch, path, self._starts(path, places), x, follows & search)
+        self._keep(path, places, solution)
         problems = replace(
             base,
-            batch=replace(base.batch.take(path), alpha=alpha),
-            row_set=base.row_set[path],
-            response=base.response[path],
-            radius_index=base.radius_index[path],
-            alpha_index=np.tile(points.alpha, sets),
-            shape=(sets, 1, 1, count),
+            batch=replace(batch, radius=np.exp(x)),
+            shape=(sets, 1, 1, len(place)),
             y_mean=base.y_mean[path],
             left_out=base.left_out[path],
         )
-        return problems, path
+        fits = self.laid.fits(problems, solution, solution.seconds)
+        return fits, list(held_out_predictions(self.held_out, fits.models, self.task.X))
 
     def _suggested(self, path: int, level: float) -> float | None:
         """log(radius) at log(alpha) as the radii found suggest; None where none was found.
@@ -212,29 +147,32 @@ class StagePart:
         return min(numbers, key=lambda number: apart[number], default=None)
 
     def _settled(
-        self, problems: ProblemSet, path: IntArray, x: FloatArray, follows: BoolArray
+        self,
+        batch: Batch,
+        path: IntArray,
+        warm: Iterates | None,
+        x: FloatArray,
+        follows: BoolArray,
     ) -> tuple[Solution, FloatArray]:
         """Solutions at radii exp(x), moved near their fixed points where they follow them."""
-        only = self._restricted(problems.batch)
-        warm = self._starts(problems, path)
+        only = self._restricted(batch)
         chain = path if warm is None else None
         open_ = np.arange(len(path))
         before = np.full((2, len(x)), np.nan)
         x, pieces, numbers, seconds = x.copy(), [], [], 0.0
         # The last solve is at the radius that the evaluations before it lead to.
         for left in range(EVALUATIONS, -1, -1):
-            batch = only.apply(replace(problems.batch.take(open_), radius=np.exp(x[open_])))
-            own = None if chain is None else chain[open_]
+            part = only.apply(replace(batch.take(open_), radius=np.exp(x[open_])))
             if warm is not None:
                 warm = replace(warm, coef=only.narrow(warm.coef))
-            found = solve_or_raise(batch, self.solver, self.settings, warm, own)
+            found = solve_or_raise(part, self.task.solver, self.settings, warm, chain)
             found = replace(found, coef=only.widen(found.coef))
             seconds += found.seconds
             moves = np.zeros(len(open_), dtype=bool)
             if left and follows.any():
-                error = self.laid.factor[path[open_]] * self.laid.error(found.coef, path[open_])
+                error = self.laid.error(found.coef, path[open_])
                 h = np.log(np.where(error > 0, error, np.nan)) - x[open_]
-                then = self._next_radii(problems, path, open_, x, h, before)
+                then = self._next_radii(batch, path, open_, x, h, before)
                 moves = follows[open_] & (np.abs(then - x[open_]) >= SETTLED)
             pieces.append(_rows_of(found, np.flatnonzero(~moves)))
             numbers.append(open_[~moves])
@@ -263,7 +201,7 @@ class StagePart:
 
     def _next_radii(
         self,
-        problems: ProblemSet,
+        batch: Batch,
         path: IntArray,
         open_: IntArray,
         x: FloatArray,
@@ -280,17 +218,17 @@ class StagePart:
         before[:, open_] = x[open_], h
         self._slope[owner[live]] = slope[live]
         then = x[open_] - h / slope
-        level = np.log(np.maximum(problems.batch.alpha[open_], 1e-300))
+        level = [_level(alpha) for alpha in batch.alpha[open_]]
         for row in np.flatnonzero(live):
-            self._radii[int(owner[row])][float(level[row])] = float(then[row])
+            self._radii[int(owner[row])][level[row]] = float(then[row])
         for row in np.flatnonzero(~live):
             # The radius was too large, unless others have found one as large.
             here = float(x[open_[row]])
-            suggested = self._suggested(int(owner[row]), float(level[row]))
+            suggested = self._suggested(int(owner[row]), level[row])
             then[row] = here + TOO_LARGE if suggested is None else min(suggested, here)
         return then
 
-    def _starts(self, problems: ProblemSet, path: IntArray) -> Iterates | None:
+    def _starts(self, path: IntArray, places: IntArray) -> Iterates | None:
         """Mixes of the two nearest solutions on the path, or the last one for points beyond it.
 
         The dual point of a path is nearly smooth in log(alpha), and penalties are evenly spaced
@@ -298,7 +236,7 @@ class StagePart:
         was solved yet.
         """
         ends, shares = [], []
-        for own, place in zip(path.tolist(), problems.alpha_index.tolist(), strict=True):
+        for own, place in zip(path.tolist(), places.tolist(), strict=True):
             number = self._nearest(own, self._solved)
             if number is None:
                 return None
@@ -319,15 +257,18 @@ class StagePart:
             np.zeros(len(rows), dtype=np.intp),
         )
 
-    def _keep(self, problems: ProblemSet, path: IntArray, solution: Solution) -> None:
+    def _keep(self, path: IntArray, places: IntArray, solution: Solution) -> None:
         """Remember the solutions of points on their paths."""
         coef: Any = solution.coef
-        for row, (number, place) in enumerate(zip(path, problems.alpha_index, strict=True)):
+        for row, (number, place) in enumerate(zip(path.tolist(), places.tolist(), strict=True)):
             own = slice(coef.indptr[row], coef.indptr[row + 1])
-            key = (int(number), int(place))
-            self._found[key] = coef.indices[own], coef.data[own], solution.dual_point[row]
-            solved = self._solved[key[0]]
-            solved.insert(bisect_left(solved, key[1]), key[1])
+            self._found[number, place] = coef.indices[own], coef.data[own], solution.dual_point[row]
+            insort(self._solved[number], place)
+
+
+def _level(alpha: float) -> float:
+    """log(alpha), also where alpha is zero."""
+    return float(np.log(max(alpha, 1e-300)))
 
 
 def _on_lines(known: dict[float, float], level: float) -> float:
@@ -362,39 +303,24 @@ def _rows_of(solution: Solution, rows: IntArray) -> Solution:
     )
 
 
-def spread_fits(stages: Sequence[tuple[Points, Stage]], shape: tuple[int, int, int, int]) -> Fits:
+def spread_fits(stages: Sequence[tuple[Points, Fits]], shape: tuple[int, ...]) -> Fits:
     """Fits of all instances of a shape; LEFT_OUT where no stage has solved them."""
-    size, of_set = int(np.prod(shape)), int(np.prod(shape[1:]))
-    joined = join_fits([stage.fits for _, stage in stages])
-    where = np.concatenate(
-        [
-            (
-                np.arange(shape[0])[:, None] * of_set
-                + np.ravel_multi_index((at.response, at.radius, at.alpha), shape[1:])
-            ).ravel()
-            for at, _ in stages
-        ]
-    )
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    where = np.concatenate([numbers[:, *at].ravel() for at, _ in stages])
+    joined = join_fits([fits for _, fits in stages])
 
     def placed(values: Any, otherwise: float) -> Any:
-        whole = np.full(size, otherwise, dtype=values.dtype)
+        whole = np.full(numbers.size, otherwise, dtype=values.dtype)
         whole[where] = values
         return whole
 
-    coef = joined.models.coef
-    lengths = placed(np.diff(coef.indptr), 0)
-    coef = coef[np.argsort(where)]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    nothing = sparse.csr_array((numbers.size, joined.models.coef.shape[1]))
+    unknown = {"n_iter": 0, "status": int(Status.LEFT_OUT)}
     return Fits(
         models=LinearModels(
-            coef=sparse.csr_array((coef.data, coef.indices, indptr), shape=(size, coef.shape[1])),
+            coef=replace_rows(nothing, where, joined.models.coef),
             intercept=placed(joined.models.intercept, np.nan),
         ),
-        primal=placed(joined.primal, np.nan),
-        dual=placed(joined.dual, np.nan),
-        relative_gap=placed(joined.relative_gap, np.nan),
-        n_iter=placed(joined.n_iter, 0),
-        status=placed(joined.status, int(Status.LEFT_OUT)),
-        radius=placed(joined.radius, np.nan),
         seconds=joined.seconds,
+        **{name: placed(getattr(joined, name), unknown.get(name, np.nan)) for name in NUMBERS},
     )

@@ -11,14 +11,9 @@ from sketchlasso.solvers import Progress
 class SharedProgress:
     """Progress of all parts as one count that never falls, and a way to end them all.
 
-    Parameters
-    ----------
-    callback : callable or None
-        Called with the common :class:`Progress`, by one thread at a time.
-    total : int, optional
-        What the parts count together. What is left out counts at the end. By default every one
-        of `parts` parts is taken to be as large as the largest that has reported.
-    parts : int
+    The callback gets the common :class:`Progress`, from one thread at a time. `total` is what the
+    parts count together; what is left out counts at the end. By default each of `parts` parts is
+    taken to be as large as the largest that has reported.
     """
 
     def __init__(

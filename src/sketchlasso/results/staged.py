@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,25 +36,24 @@ from sketchlasso.results.choices import (
     standard_error_of,
     worthwhile,
 )
-from sketchlasso.results.fitting import Task, sketched_path
-from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
-from sketchlasso.results.scores import Metric, greater_is_better, score
+from sketchlasso.results.fitting import Fits, Task
+from sketchlasso.results.radius_policy import radius_policies
+from sketchlasso.results.scores import HeldOut, Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
     grids_of,
     join_fits,
     lay_out,
     sketch_training_rows,
+    sketched_path,
     sketched_rows,
 )
-from sketchlasso.results.stage_parts import Points, Stage, StagePart, spread_fits
+from sketchlasso.results.stage_parts import Points, StagePart, spread_fits
 from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-__all__ = ["KEPT_BYTES", "can_stage", "kept_bytes", "search"]
 
 # Points of the coarse grid, about; grids that are not twice as fine are solved whole.
 COARSE = 12
@@ -67,8 +67,7 @@ KEPT_BYTES = 2 << 30
 
 def can_stage(task: Task, sketch: Sketch, rows: RowSets) -> bool:
     """Whether a search goes by stages: many automatic penalties, and data at hand."""
-    count = task.alphas if isinstance(task.alphas, int | np.integer) else 0
-    if count < 2 * COARSE or isinstance(task.X, BlockMatrix):
+    if task.count is None or task.count < 2 * COARSE or isinstance(task.X, BlockMatrix):
         return False
     engine = active_engine()
     if engine is not None and engine.remote:
@@ -79,115 +78,78 @@ def can_stage(task: Task, sketch: Sketch, rows: RowSets) -> bool:
 def kept_bytes(X: Any, sketch: Sketch, folds: int) -> int:
     """Bytes that a search keeps: the sketches of all folds, and their rows of X."""
     sets = folds if sketch.response_rank else 1
-    return sets * (_bytes(X) + 8 * sketch.rank * sum(sketch.shape))
-
-
-def _bytes(X: Any) -> int:
-    """Bytes that an array or a sparse matrix takes."""
     arrays = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
-    return sum(int(array.nbytes) for array in arrays)
+    own = sum(int(array.nbytes) for array in arrays)
+    return sets * (own + 8 * sketch.rank * sum(sketch.shape))
 
 
 def search(
-    task: Task,
-    sketch: Sketch,
-    rows: RowSets,
-    metrics: tuple[Metric, ...],
+    task: Task, sketch: Sketch, rows: RowSets, metrics: tuple[Metric, ...]
 ) -> CrossValidation:
     """Search penalties and radii in stages.
 
-    Parameters
-    ----------
-    task : Task
-        With a number of penalties.
-    sketch : Sketch
-    rows : RowSets
-        Every one with rows to judge by.
-    metrics : tuple of str
-        The first decides.
+    The task has a number of penalties, and every row set has rows to judge by. The first metric
+    decides.
     """
     check_sketch_of(sketch, task.X)
-    policies = radius_policies(None, sketch, search=True)
     with single_blas_thread():
-        grids = grids_of(
-            sketch,
-            task.X,
-            task.Y,
-            policies,
-            task.alphas,
-            task.alpha_min_ratio,
-            task.terms,
-            task.all_rows,
-        )
-        found = _Search(task, policies, rows, metrics, grids)
-        found.begin(sketch)
+        found = _Search(task, sketch, rows, metrics)
         if task.guide is None:
             found.walk()
         found.try_other_radii()
         found.look_closely()
-        return found.result(sketch)
+        return found.result()
 
 
 class _Search:
     """The state of a search: what was tried, what it cost, and what is to be tried next."""
 
     def __init__(
-        self,
-        task: Task,
-        policies: tuple[RadiusPolicy, ...],
-        rows: RowSets,
-        metrics: tuple[Metric, ...],
-        grids: FloatArray,
+        self, task: Task, sketch: Sketch, rows: RowSets, metrics: tuple[Metric, ...]
     ) -> None:
-        self.task, self.policies, self.rows, self.metrics = task, policies, rows, metrics
+        self.task, self.sketch, self.rows, self.metrics = task, sketch, rows, metrics
+        self.policies = radius_policies(None, sketch, search=True)
+        grids = grids_of(task, sketch, self.policies)
         self.count = grids.shape[2]
         self.stride = self.count // COARSE
         # The policy to begin with; the others are its multiples.
-        self.first = int(np.argmin([abs(np.log(policy.factor or 1)) for policy in policies]))
+        self.first = int(np.argmin([abs(np.log(policy.factor or 1)) for policy in self.policies]))
         if task.guide is not None:
             self.first = task.guide.best
         # Up to as many penalties again, evenly spaced, unless the user has said where to end.
         extends = task.alpha_min_ratio is None and self.count > 1
-        self.alphas = _continued(grids) if extends else grids
+        self.alphas = continued(grids, self.count) if extends else grids
         self.tried = np.zeros(self.alphas.shape, dtype=bool)
         self.cost = np.full((len(rows), *self.alphas.shape), np.nan)
-        self.errors = np.full_like(self.cost, np.nan)
-        self.stages: list[tuple[Points, Stage]] = []
-        self.settings = task.settings or Settings()
-        self.parts: list[StagePart] = []
-        self.over, self.aside = False, 1
-
-    def begin(self, sketch: Sketch) -> None:
-        """Make the sketches and lay out the problems, row sets side by side."""
-        task, sets = self.task, self.rows
+        scored = dict.fromkeys((*metrics, "mse"))
+        self.scores: dict[Any, FloatArray] = {name: self.cost.copy() for name in scored}
+        self.errors = self.scores["mse"]
+        self.stages: list[tuple[Points, Fits]] = []
+        self.over = False
+        # Sketches that have seen y are made for one row set each, and solved side by side: solves
+        # of a few points each have less to do at once than there are cores.
+        groups = [rows]
         if sketch.response_rank:
-            groups = [RowSets(sets.n_samples, (row_set,)) for row_set in sets]
+            groups = [RowSets(rows.n_samples, (row_set,)) for row_set in rows]
+        settings = task.settings or Settings()
+        self.aside = min(settings.n_threads, len(groups)) if settings.device == CPU else 1
+        self.bar = SharedProgress(settings.callback, int(self.cost[..., : self.count].size))
+        settings = replace(settings, n_threads=1) if self.aside > 1 else settings
+        numbered = list(enumerate(groups))
+        self.parts = map_items(partial(self._part, settings), numbered, self.aside)
+
+    def _part(self, settings: Settings, group: tuple[int, RowSets]) -> StagePart:
+        """Make the sketch of some row sets and lay out their problems."""
+        task, (number, sets) = self.task, group
+        if self.sketch.response_rank:
+            bases = task.bases
+            base = None if bases is None else bases.of(number, self.sketch, task.X, sets[0])
+            own = sketch_training_rows(task, self.sketch, sets[0], self.policies, base)
         else:
-            groups = [sets]
-        # Solves of a few points each have less to do at once than there are cores.
-        on_cpu = self.settings.device == CPU
-        self.aside = min(self.settings.n_threads, len(groups)) if on_cpu else 1
-        bar = SharedProgress(self.settings.callback, int(self.cost[..., : self.count].size))
-
-        def made(number: int) -> StagePart:
-            if sketch.response_rank:
-                fold, bases = groups[number][0], task.bases
-                base = None if bases is None else bases.of(number, sketch, task.X, fold)
-                own = sketch_training_rows(sketch, task.X, task.Y, fold, self.policies, base)
-            else:
-                own = next(sketched_rows(sketch, task.X, task.Y, sets, self.policies))
-            alphas = self.alphas[..., :1]
-            laid = lay_out(own, task.X, task.Y, self.policies, task.terms, alphas)
-            settings = replace(self.settings, callback=bar.part())
-            if self.aside > 1:
-                settings = replace(settings, n_threads=1)
-            part = StagePart(laid, groups[number], task.X, task.solver, settings)
-            if task.guide is not None:
-                part.expect(task.guide.radius, self.alphas)
-            return part
-
-        self.bar = bar
-        self.parts = map_items(made, range(len(groups)), self.aside)
+            own = next(sketched_rows(task, self.sketch, sets, self.policies))
+        laid = lay_out(task, own, self.policies, self.alphas[..., :1])
+        settings = replace(settings, callback=self.bar.part())
+        return StagePart(task, laid, sets, self.alphas, settings)
 
     def walk(self) -> None:
         """Go down the penalties with one radius policy until the smaller ones are out.
@@ -333,52 +295,42 @@ class _Search:
 
     def _run(self, mask: BoolArray, search: bool) -> None:
         """Solve the marked points for every row set, and score them."""
-        points = Points.where(mask)
+        response, radius, place = np.nonzero(mask)
+        at = (response, radius, place)
 
-        def solved(number: int) -> Stage:
-            return self.parts[number].solve(points, self.alphas, search)
-
-        stages = map_items(solved, range(len(self.parts)), self.aside)
-        stage = Stage(
-            join_fits([stage.fits for stage in stages]),
-            [held_out for stage in stages for held_out in stage.predicted],
-        )
-        self.stages.append((points, stage))
+        found = map_items(lambda part: part.solve(at, search), self.parts, self.aside)
+        fits = join_fits([fits for fits, _ in found])
+        self.stages.append((at, fits))
         self.tried |= mask
+        for fold, held_out in enumerate(held_out for _, some in found for held_out in some):
+            for metric, values in self.scores.items():
+                values[fold, *at] = self._scores(response, held_out, metric)
         sign = -1.0 if greater_is_better(self.metrics[0]) else 1.0
-        values = self._scores(points, stage, self.metrics[0])
-        self.cost[:, points.response, points.radius, points.alpha] = sign * values
-        errors = self._scores(points, stage, "mse")
-        self.errors[:, points.response, points.radius, points.alpha] = errors
-        self.over = bool((stage.fits.status == Status.INTERRUPTED).any())
+        self.cost[:, *at] = sign * self.scores[self.metrics[0]][:, *at]
+        self.over = bool((fits.status == Status.INTERRUPTED).any())
 
-    def _scores(self, points: Points, stage: Stage, metric: Metric) -> FloatArray:
-        """Scores (folds, p) of the points of a stage."""
-        values = np.empty((len(self.rows), len(points.alpha)))
-        for fold, (test, predicted) in enumerate(stage.predicted):
-            share = None if self.task.weights is None else self.task.weights[test]
-            for response in np.unique(points.response):
-                own = points.response == response
-                target = self.task.Y[test, response]
-                values[fold, own] = score(metric, target, predicted[:, own], share)
+    def _scores(self, response: IntArray, held_out: HeldOut, metric: Metric) -> FloatArray:
+        """Scores (p,) of a fold's predictions for the responses (p,) of some points."""
+        test, predicted = held_out
+        values = np.empty(len(response))
+        share = None if self.task.weights is None else self.task.weights[test]
+        for number in np.unique(response):
+            own = response == number
+            values[own] = score(metric, self.task.Y[test, number], predicted[:, own], share)
         return values
 
-    def result(self, sketch: Sketch) -> CrossValidation:
+    def result(self) -> CrossValidation:
         """All stages as one grid, cut where nothing was tried beyond its end."""
         used = np.flatnonzero(self.tried.any(axis=(0, 1)))
         count = max(self.count, int(used[-1]) + 1)
         shape = (len(self.rows), *self.alphas.shape[:2], count)
-        scores = {metric: np.full(shape, np.nan) for metric in self.metrics}
-        for points, stage in self.stages:
-            at = (points.response, points.radius, points.alpha)
-            for metric in self.metrics:
-                scores[metric][:, *at] = self._scores(points, stage, metric)
         fits = spread_fits(self.stages, shape)
         warn_of_ending(fits.status, fits.relative_gap)
         if not self.over:
             self.bar.end()
         alphas = self.alphas[..., :count]
-        path = sketched_path(fits, alphas, self.policies, self.task, sketch)
+        path = sketched_path(fits, alphas, self.policies, self.task, self.sketch)
+        scores = {metric: self.scores[metric][..., :count] for metric in self.metrics}
         return CrossValidation(path, scores, self.rows)
 
 
@@ -387,8 +339,7 @@ def _mean_of(values: FloatArray) -> FloatArray:
     return np.nan_to_num(mean_of(values), nan=np.inf)
 
 
-def _continued(grids: FloatArray) -> FloatArray:
-    """Grids (t, radii, a) with as many penalties again at the same spacing."""
+def continued(grids: FloatArray, more: int) -> FloatArray:
+    """Grids (..., a) of evenly spaced penalties with some more at their end."""
     step = grids[..., -1:] / grids[..., -2:-1]
-    further = grids[..., -1:] * step ** np.arange(1, grids.shape[2] + 1)
-    return np.concatenate([grids, further], axis=2)
+    return np.concatenate([grids, grids[..., -1:] * step ** np.arange(1, more + 1)], axis=-1)

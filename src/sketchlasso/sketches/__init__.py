@@ -1,7 +1,7 @@
 """Sketches of a data matrix: X ~ Q P' with a radius that bounds the error."""
 
 from sketchlasso.sketches.api import SketchMethod, sketch, sketch_from_factors
-from sketchlasso.sketches.response import extend_sketch, sketch_rows
+from sketchlasso.sketches.response import extend_sketch
 from sketchlasso.sketches.sketch import Sketch, SketchCost, load_sketch
 
 __all__ = [
@@ -12,5 +12,4 @@ __all__ = [
     "load_sketch",
     "sketch",
     "sketch_from_factors",
-    "sketch_rows",
 ]

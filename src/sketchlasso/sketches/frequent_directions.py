@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,8 +43,9 @@ def frequent_directions(
     B = np.zeros((A.shape[1], 0), dtype=A.dtype)
     tile = count * SPARSE_BLOCK if A.density < 1 / SPARSE_BLOCK else count
     A.meter.count()
-    state = A.blocks.run_chain(_walk, _SoFar(B, None), (A.transform, count, tile))
-    B = state.B if state.rest is None else _take_in(state.B, state.rest, A.transform, count)
+    B, rest = A.blocks.run_chain(_walk, (B, None), (A.transform, count, tile))
+    if rest is not None:
+        B = _take_in(B, rest, A.transform, count)
     return _finished(A, _leading_directions(B, rank))
 
 
@@ -61,26 +61,24 @@ def _finished(A: DataMatrix, V: RealArray) -> Factors:
     return Factors(*singular_form(Q, V @ R.T))
 
 
-@dataclass(frozen=True, eq=False)
-class _SoFar:
-    """The running B (n, l), and the rows that did not fill a tile yet."""
+def _walk(
+    entries: Any, state: tuple[RealArray, Any], transform: ColumnTransform, count: int, tile: int
+) -> tuple[RealArray, Any]:
+    """Take in the full tiles that the rows left over and those of one more block make.
 
-    B: RealArray
-    rest: Any
-
-
-def _walk(entries: Any, state: _SoFar, transform: ColumnTransform, count: int, tile: int) -> _SoFar:
-    """Take in the full tiles that the rows left over and those of one more block make."""
-    if state.rest is not None:
+    The state is the running B (n, l), and the rows that did not fill a tile yet, or None.
+    """
+    B, rest = state
+    if rest is not None:
         join = sparse.vstack if is_sparse(entries) else np.vstack
-        entries = join([state.rest, entries])
+        entries = join([rest, entries])
     entries = sparse.csr_array(entries) if is_sparse(entries) else entries
-    B, start = state.B, 0
+    start = 0
     while start + tile <= entries.shape[0]:
         B = _take_in(B, entries[start : start + tile], transform, count)
         start += tile
     # A copy, so that the whole block is not kept for the sake of its last rows.
-    return _SoFar(B, entries[start:].copy() if start < entries.shape[0] else None)
+    return B, entries[start:].copy() if start < entries.shape[0] else None
 
 
 def _take_in(B: RealArray, entries: Any, transform: ColumnTransform, count: int) -> RealArray:

@@ -9,7 +9,7 @@ so that A'y, and with it the gradient of the regression at w = 0, is exact in th
 Krylov part is built in the orthogonal complement of U, where it finds what U has missed.
 
 Such a sketch depends on y. Where rows are held out, it must not depend on their responses:
-:func:`sketch_rows` makes the sketch anew from the training rows, which share the part U that does
+:func:`extend_rows` makes the sketch anew from the training rows, which share the part U that does
 not depend on y.
 
 The basis has a row for every sample. Where X is in blocks the products are computed where the
@@ -149,31 +149,11 @@ def extend_sketch(
 def rows_base(base: Sketch, X: MatrixLike, rows: IntArray) -> RowsBase:
     """The part of the sketches of some rows X (r, n) that all their responses share.
 
-    `rows` (r,) are their numbers in the matrix that `base` is a sketch of.
+    `rows` (r,) are their numbers in the matrix that `base` is a sketch of. They are centred by
+    their own means where `base` is centred.
     """
     U = np.asarray(base.Q)[rows, : base.rank - base.response_rank]
     return _base_of(_matrix(X, base.transform), U, base.response_rank)
-
-
-def sketch_rows(
-    base: Sketch,
-    X: MatrixLike,
-    y: ArrayLike,
-    rows: IntArray,
-    *,
-    weights: FloatArray | None = None,
-    radius: float | RadiusName = "realised",
-    random_state: RandomState = None,
-) -> Sketch:
-    """Make a response-aware sketch from some rows X (r, n) and their responses y alone.
-
-    The unsupervised directions of `base`, a sketch of all rows, are shared; its response directions
-    are replaced by as many that start from y (r,) or (r, t). `rows` (r,) are the numbers of the
-    rows in the matrix of `base`; with sample weights (r,), X'Wy is exact in the sketch. Rows are
-    centred by their own means where `base` is centred. See :func:`extend_sketch` for the rest.
-    """
-    own = rows_base(base, X, rows)
-    return extend_rows(own, base, y, weights=weights, radius=radius, random_state=random_state)
 
 
 def extend_rows(
@@ -185,7 +165,12 @@ def extend_rows(
     radius: float | RadiusName = "realised",
     random_state: RandomState = None,
 ) -> Sketch:
-    """Make the sketch of :func:`sketch_rows` from the result of :func:`rows_base`."""
+    """Make a response-aware sketch from some rows and their responses y (r,) or (r, t) alone.
+
+    The unsupervised directions of `base`, a sketch of all rows, are shared: `own` are those of
+    :func:`rows_base`. Its response directions are replaced by as many that start from y; with
+    sample weights (r,), X'Wy is exact in the sketch. See :func:`extend_sketch` for the rest.
+    """
     start = perf_counter()
     Y = as_responses(y, len(own.U))
     if weights is not None:

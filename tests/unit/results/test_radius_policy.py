@@ -1,5 +1,7 @@
 """Radius policies: read, settled at their fixed points, and chosen among."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,7 +10,7 @@ from sketchlasso import Settings, cross_validate, sketch, sqrt_lasso_path
 from sketchlasso.engine import RadiusPolicy
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import all_rows
-from sketchlasso.problem.terms import Terms
+from sketchlasso.results.fitting import Task
 from sketchlasso.results.radius_policy import radius_policies
 from sketchlasso.results.sketched import SketchedRows, lay_out, solve_sketched
 from sketchlasso.solvers import solve_or_raise
@@ -144,8 +146,8 @@ def test_a_search_for_a_radius_ends_alike_wherever_it_starts(data, monkeypatch):
     found = sketch(X, y, rank=10, method="response", center=True, random_state=0)
     part = SketchedRows(found, None, all_rows(len(y)))
     policies = radius_policies("realised", found)
-    arguments = (part, X, y[:, None], policies, Terms(), [3.0])
-    far = lay_out(*arguments).problems.batch.radius[0]
+    task = Task(X, y[:, None], weights=None, alphas=[3.0], settings=Settings(tol=1e-9))
+    far = lay_out(task, part, policies, [3.0]).problems.batch.radius[0]
     solves = []
     for module in ("realised", "sketched"):
         place = f"sketchlasso.results.{module}.solve_or_raise"
@@ -155,11 +157,11 @@ def test_a_search_for_a_radius_ends_alike_wherever_it_starts(data, monkeypatch):
             return solve_or_raise(batch, solver, settings, warm, chain)
 
         monkeypatch.setattr(place, counted)
-    tight = Settings(tol=1e-9)
-    _, cold = solve_sketched(*arguments, settings=tight)
+    _, cold = solve_sketched(task, part, policies, [3.0])
     first = solves.copy()
     solves.clear()
-    _, warm = solve_sketched(*arguments, settings=tight, near=float(cold.radius[0]))
+    near = replace(task, near=float(cold.radius[0]))
+    _, warm = solve_sketched(near, part, policies, [3.0])
     assert abs(far / cold.radius[0] - 1) > 0.1
     assert first[-1] and solves[-1] and len(solves) < len(first)
     np.testing.assert_allclose(warm.radius, cold.radius, rtol=0.02)

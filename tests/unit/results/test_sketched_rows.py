@@ -4,6 +4,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.instances import all_rows, weighted_rows
+from sketchlasso.results.fitting import Task
 from sketchlasso.results.radius_policy import radius_policies
 from sketchlasso.results.sketched import sketched_rows
 
@@ -17,7 +18,8 @@ def test_a_sketch_of_all_rows_and_of_the_response_is_used_as_it_is():
     policies = radius_policies(None, made)
 
     def used(response, rows):
-        (part,) = sketched_rows(made, X, Y[:, [response]], rows, policies)
+        task = Task(X, Y[:, [response]], weights=None, alphas=1)
+        (part,) = sketched_rows(task, made, rows, policies)
         return part.sketch
 
     assert used(0, all_rows(60)) is made

@@ -11,10 +11,9 @@ from sketchlasso import Progress, Settings, SqrtLassoCV, Status, cross_validate,
 from sketchlasso.errors import GridEdgeWarning
 from sketchlasso.results import stage_parts
 from sketchlasso.results.choices import closer_looks, decided
-from sketchlasso.results.fitting import Task
-from sketchlasso.results.guide import Guide
+from sketchlasso.results.fitting import FoldBases, Guide, Task
 from sketchlasso.results.radius_policy import RadiusPolicy
-from sketchlasso.results.sketched import FoldBases, sketch_training_rows
+from sketchlasso.results.sketched import sketch_training_rows
 from sketchlasso.results.staged import search
 from sketchlasso.solvers import StopSolve, solve_or_raise
 
@@ -357,8 +356,8 @@ def test_folds_share_what_does_not_know_the_response():
     shared = bases.of(0, first, X, folds[0])
     assert bases.of(0, second, X, folds[0]) is shared
     policies = (RadiusPolicy("realised"),)
-    Y = np.roll(y, 3)[:, None]
-    own = sketch_training_rows(second, X, Y, folds[0], policies)
-    again = sketch_training_rows(second, X, Y, folds[0], policies, shared)
+    task = Task(X, np.roll(y, 3)[:, None], weights=None, alphas=COUNT)
+    own = sketch_training_rows(task, second, folds[0], policies)
+    again = sketch_training_rows(task, second, folds[0], policies, shared)
     np.testing.assert_allclose(again.sketch.P @ again.sketch.Q.T, own.sketch.P @ own.sketch.Q.T,
                                atol=1e-10)  # fmt: skip

@@ -8,8 +8,7 @@ from tests.matrices import decaying, sparse_counts, spectral_error
 
 from sketchlasso import extend_sketch, load_sketch, sketch
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.sketches import sketch_rows
-from sketchlasso.sketches.response import response_share
+from sketchlasso.sketches.response import extend_rows, response_share, rows_base
 
 M, N = 120, 90
 
@@ -112,7 +111,7 @@ def test_rows_know_only_themselves(rng):
     X, y = decaying(M, N, 0.05, rng), rng.standard_normal(M)
     full = sketch(X, y, method="response", rank=12, center=True, random_state=0)
     rows = np.flatnonzero(rng.random(M) < 0.7)
-    own = sketch_rows(full, X[rows], y[rows], rows, random_state=0)
+    own = extend_rows(rows_base(full, X[rows], rows), full, y[rows], random_state=0)
     check_projection(X[rows], own)
     np.testing.assert_allclose(own.column_means, X[rows].mean(axis=0))
     assert own.response_rank == full.response_rank
@@ -120,7 +119,7 @@ def test_rows_know_only_themselves(rng):
     other = y.copy()
     other[np.setdiff1d(np.arange(M), rows)] *= -7.0
     second = sketch(X, other, method="response", rank=12, center=True, random_state=0)
-    again = sketch_rows(second, X[rows], other[rows], rows, random_state=0)
+    again = extend_rows(rows_base(second, X[rows], rows), second, other[rows], random_state=0)
     np.testing.assert_allclose(own.P, again.P, atol=1e-12)
 
 
@@ -128,7 +127,8 @@ def test_weighted_rows_have_an_exact_weighted_gradient(rng):
     X, y = decaying(M, N, 0.05, rng), rng.standard_normal(M)
     full = sketch(X, y, method="response", rank=12, center=True, random_state=0)
     weights = rng.integers(1, 5, M).astype(float)
-    own = sketch_rows(full, X, y, np.arange(M), weights=weights, random_state=0)
+    base = rows_base(full, X, np.arange(M))
+    own = extend_rows(base, full, y, weights=weights, random_state=0)
     start = weights * (y - weights @ y / weights.sum())
     np.testing.assert_allclose(own.P @ (own.Q.T @ start), dense(X, own).T @ start, atol=1e-9)
 

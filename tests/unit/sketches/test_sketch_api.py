@@ -115,5 +115,5 @@ def test_a_sketch_built_by_hand_leaves_the_arrays_writeable():
 def test_exports():
     assert set(import_module("sketchlasso.sketches").__all__) == {
         "Sketch", "SketchCost", "SketchMethod", "extend_sketch", "load_sketch", "sketch",
-        "sketch_from_factors", "sketch_rows",
+        "sketch_from_factors",
     }  # fmt: skip
