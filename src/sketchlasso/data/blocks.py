@@ -12,10 +12,10 @@ from scipy import sparse
 from sketchlasso.cluster import Each, Engine, Work, current_engine
 from sketchlasso.data.block_work import (
     Survey,
-    column_sums,
     correlate,
     entries_of,
     multiply_parts,
+    of_storage,
     row_products,
     stacked,
     sums_of_rows,
@@ -92,8 +92,7 @@ class BlockMatrix:
     def __init__(self, handles: Sequence[BlockHandle]) -> None:
         handles = list(handles)
         check_alike(handles)
-        parts = [Part(handle, number) for number, handle in enumerate(handles)]
-        self._take_over(parts, checked=False)
+        self._take_over([Part(handle, i) for i, handle in enumerate(handles)], checked=False)
 
     @classmethod
     def of(cls, X: Any) -> BlockMatrix:
@@ -102,9 +101,7 @@ class BlockMatrix:
             return X
         if is_dask_array(X):
             return cls.from_dask(X)
-        whole = cls.__new__(cls)
-        whole._take_over([Part(ArrayBlock(_matrix(X, "X"), whole=True), 0)], checked=True)
-        return whole
+        return cls._of_parts([Part(ArrayBlock(_matrix(X, "X"), whole=True), 0)], checked=True)
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[Any]) -> BlockMatrix:
@@ -120,10 +117,16 @@ class BlockMatrix:
         """
         return cls(dask_blocks(array))
 
+    @classmethod
+    def _of_parts(cls, parts: list[Part], checked: bool) -> BlockMatrix:
+        matrix = cls.__new__(cls)
+        matrix._take_over(parts, checked)
+        return matrix
+
     def _take_over(self, parts: list[Part], checked: bool) -> None:
         # One block always stays, so that sums have something to add up.
         kept = [part for part in parts if part.rows] or [
-            Part(parts[0].handle, parts[0].number, np.empty(0, dtype=np.intp))
+            replace(parts[0], chosen=np.empty(0, dtype=np.intp))
         ]
         self._parts = kept
         self._checked = checked
@@ -131,7 +134,6 @@ class BlockMatrix:
         self._edges = np.concatenate([[0], np.cumsum([part.rows for part in kept])])
         first = kept[0].handle
         self.shape = (int(self._edges[-1]), int(first.columns))
-        self.stored_dtype = np.dtype(first.dtype)
         self.dtype = np.dtype(np.float32 if first.dtype == np.float32 else np.float64)
         self.sparse = all(part.handle.sparse for part in kept)
 
@@ -187,7 +189,7 @@ class BlockMatrix:
             part = self if isinstance(rows, slice) and rows == slice(None) else self[rows]
             if not isinstance(part, BlockMatrix):
                 return part[:, columns]
-            return part._joined(part.run_collect(entries_of, (None, columns)))
+            return part._joined(part.run_collect(entries_of, (columns,)))
         rows = row_numbers(key, self.shape[0])
         if np.all(np.diff(rows) > 0):
             return self._select(rows)
@@ -212,12 +214,12 @@ class BlockMatrix:
                 ".",
             )
         if self.in_memory:  # a survey also computes a digest
-            return np.asarray(self.run_sum(column_sums))
+            return np.asarray(self.run_sum(of_storage, ("column_sums",)))
         return self.surveyed().sums.copy()
 
     def collect(self) -> Any:
         """Return all entries in memory, an ndarray or csr_array (m, n): one pass."""
-        return self._joined(self.run_collect(entries_of, (None, None)))
+        return self._joined(self.run_collect(entries_of, (None,)))
 
     def products(self, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[FloatArray]:
         """Return X[rows] V for several pairs of rows (None: all) and V (n, t): one pass.
@@ -324,14 +326,15 @@ class BlockMatrix:
         """The increasing rows, over the same stored blocks."""
         parts = []
         for part, local in zip(self._parts, self.split_rows(rows), strict=True):
-            if len(local) == part.rows:
-                parts.append(part)
-            else:
-                chosen = local if part.chosen is None else part.chosen[local]
-                parts.append(Part(part.handle, part.number, chosen))
-        selected = BlockMatrix.__new__(BlockMatrix)
-        selected._take_over(parts, self._checked)
-        return selected
+            chosen = local if part.chosen is None else part.chosen[local]
+            parts.append(part if len(local) == part.rows else replace(part, chosen=chosen))
+        return self._of_parts(parts, self._checked)
+
+    def _divided(self, scales: FloatArray) -> BlockMatrix:
+        """X with its columns divided by `scales` (n,) when blocks are opened."""
+        before = self._parts[0].scales
+        total = scales if before is None else before * scales
+        return self._of_parts([replace(p, scales=total) for p in self._parts], self._checked)
 
     @staticmethod
     def _joined(pieces: list[Any]) -> Any:

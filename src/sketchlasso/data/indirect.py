@@ -54,7 +54,7 @@ class BlockStorage(Storage):
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
         own = [(rows,) for rows in self.matrix.split(U)]
-        return np.asarray(self.matrix.run_sum(at_blocks.transposed_product, (), own))
+        return np.asarray(self.matrix.run_sum(at_blocks.of_storage, ("rmatmat",), own))
 
     def gram_matmat(
         self, V: RealArray, shift: RealArray | None = None
@@ -77,7 +77,8 @@ class BlockStorage(Storage):
 
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the weighted squared deviations of each row from `means`."""
-        return np.concatenate(self.matrix.run_collect(at_blocks.row_deviations, (means, weights)))
+        work = ("row_deviations", means, weights)
+        return np.concatenate(self.matrix.run_collect(at_blocks.of_storage, work))
 
     def fingerprint(self) -> str:
         """Return a digest of the blocks' digests; it depends on how X is cut."""

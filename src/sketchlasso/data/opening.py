@@ -132,42 +132,38 @@ def check_alike(handles: list[BlockHandle]) -> None:
 class Opening:
     """How a loaded block becomes an array to compute with.
 
-    The label is the name of the block in messages; shape and type are those announced. Only the
-    `chosen` rows (r,) are kept, all where it is None. With `check`, entries must be finite and not
-    too large. A block that is all of X, in memory, is used as it is.
+    The label is the name of the block in messages; shape and type are those announced. Columns are
+    divided by `scales` (n,), if there are any. Only the `chosen` rows (r,) are kept, all where it
+    is None. With `check`, entries must be finite and not too large. A block that is all of X, in
+    memory, is used as it is.
     """
 
     label: str
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     chosen: IntArray | None
+    scales: FloatArray | None
     check: bool
     whole: bool = False
 
     def __call__(self, source: Any) -> Any:
         """Return an ndarray or csr_array (r, columns), of float32 or float64 unless `whole`."""
         entries = source.load() if hasattr(source, "load") else source
-        if self.whole:
-            rows = entries.tocsr() if is_sparse(entries) else np.asarray(entries)
-            return rows if self.chosen is None else rows[self.chosen]
-        entries = (
-            canonical(sparse.csr_array(entries)) if is_sparse(entries) else np.asarray(entries)
-        )
-        self._check_announced(entries)
+        entries = entries.tocsr() if is_sparse(entries) else np.asarray(entries)
+        if not self.whole:
+            entries = canonical(sparse.csr_array(entries)) if is_sparse(entries) else entries
+            self._check_announced(entries)
+        if self.scales is not None:
+            entries = divided_entries(entries, self.scales)
         if self.check:
             self._check_sizes(entries)
         if self.chosen is not None:
             entries = entries[self.chosen]
-        if entries.dtype not in (np.float32, np.float64):
+        if not self.whole and entries.dtype not in (np.float32, np.float64):
             entries = entries.astype(np.float64)
         return entries
 
     def _check_announced(self, entries: Any) -> None:
-        if entries.dtype.kind not in "biuf":
-            raise InvalidInputError(
-                f"{self.label} of X has entries of type {entries.dtype}, but real numbers are "
-                "needed; convert it to float."
-            )
         if entries.shape != self.shape:
             raise InvalidInputError(
                 f"{self.label} of X has shape {entries.shape}, but {self.shape} was announced; "
@@ -204,11 +200,12 @@ class Opening:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The chosen rows (r,) of one stored block (None: all), for an engine."""
+    """The chosen rows (r,) of one stored block (None: all), for an engine; see `Opening`."""
 
     handle: BlockHandle
     number: int
     chosen: IntArray | None = None
+    scales: FloatArray | None = None
     check: bool = False
 
     @property
@@ -235,9 +232,22 @@ class Part:
             (handle.rows, handle.columns),
             np.dtype(handle.dtype),
             self.chosen,
+            self.scales,
             self.check,
             self.whole,
         )
+
+
+def divided_entries(entries: Any, scales: FloatArray) -> Any:
+    """Return entries (r, n) with their columns divided by `scales` (n,), floating type kept."""
+    kept = entries.dtype if entries.dtype == np.float32 else np.float64
+    divisors = scales.astype(kept)
+    if isinstance(entries, np.ndarray):
+        return np.asarray(entries, dtype=kept) / divisors
+    stored: Any = sparse.csr_array(entries)
+    # Only the entries are new; the index arrays are shared.
+    values = stored.data / divisors[stored.indices]
+    return sparse.csr_array((values, stored.indices, stored.indptr), shape=stored.shape)
 
 
 def split_rows(rows: IntArray, edges: IntArray) -> list[IntArray]:
@@ -261,35 +271,26 @@ def split_choice(
 
 def row_numbers(key: object, m: int) -> IntArray:
     """Row numbers (r,) of a slice, a mask or numbers, which may be negative."""
-    if isinstance(key, slice):
-        return np.arange(m)[key]
-    rows = np.asarray(key)
-    if rows.dtype == bool and rows.shape == (m,):
-        return np.flatnonzero(rows)
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+    chosen: Any = key if isinstance(key, slice) else np.asarray(key)
+    if isinstance(chosen, np.ndarray) and chosen.size == 0:
+        chosen = chosen.astype(np.intp)
+    try:
+        rows = np.arange(m)[chosen]
+    except IndexError:
+        rows = np.empty((), dtype=np.intp)
+    if rows.ndim != 1:
         raise InvalidInputError(
             f"X[{key!r:.60}] was requested, but a slice, a mask of length {m} or a list of row "
-            "numbers is accepted; pass one of them."
-        )
-    rows = rows.astype(np.intp)
-    rows = np.where(rows < 0, rows + m, rows)
-    if rows.size and (rows.min() < 0 or rows.max() >= m):
-        raise InvalidInputError(
-            f"X[rows] was requested with a row number beyond the {m} rows there are; pass "
-            f"numbers from 0 to {m - 1}."
+            f"numbers, none beyond {m - 1}, is accepted; pass one of them."
         )
     return rows
 
 
 def check_factor(V: Any, size: int) -> None:
     """Refuse a factor that does not have `size` rows."""
-    if np.ndim(V) != 2 and not sparse.issparse(V):
+    shape = V.shape if is_sparse(V) else np.shape(V)
+    if len(shape) != 2 or shape[0] != size:
         raise InvalidInputError(
-            f"a factor of shape {np.shape(V)} was given, but one of shape ({size},) or "
-            f"({size}, t) is needed; reshape it."
-        )
-    if V.shape[0] != size:
-        raise InvalidInputError(
-            f"a factor of shape {V.shape} was given, but {size} rows are needed; check which "
-            "side of X it belongs to."
+            f"a factor of shape {shape} was given, but a vector or matrix of {size} rows is "
+            "needed; reshape it, or check which side of X it belongs to."
         )

@@ -7,14 +7,15 @@ nothing but the units.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.data.block_work import of_storage
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.opening import BlockHandle, DaskBlock
+from sketchlasso.data.opening import divided_entries
 from sketchlasso.data.storage import storage_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
@@ -187,55 +188,7 @@ def divided_columns(X: Any, scales: FloatArray) -> Any:
 
     Blocks are divided when they are read.
     """
-    if not isinstance(X, BlockMatrix):
-        return _divided_entries(X, scales)
-    handles = {id(part.handle): _divided(part.handle, scales) for part in X._parts}
-    divided = BlockMatrix.__new__(BlockMatrix)
-    divided._take_over(
-        [replace(part, handle=handles[id(part.handle)]) for part in X._parts], X._checked
-    )
-    return divided
-
-
-def _divided_entries(entries: Any, scales: FloatArray) -> Any:
-    """Return entries (r, n) with their columns divided by `scales` (n,)."""
-    kept = entries.dtype if entries.dtype == np.float32 else np.float64
-    divisors = scales.astype(kept)
-    if isinstance(entries, np.ndarray):
-        return np.asarray(entries, dtype=kept) / divisors
-    stored: Any = sparse.csr_array(entries)
-    # Only the entries are new; the index arrays are shared.
-    values = stored.data / divisors[stored.indices]
-    return sparse.csr_array((values, stored.indices, stored.indptr), shape=stored.shape)
-
-
-@dataclass(frozen=True, eq=False)
-class _DividedBlock:
-    """A block whose columns are divided when it is loaded."""
-
-    handle: BlockHandle
-    scales: FloatArray
-    rows: int
-    columns: int
-    dtype: np.dtype[Any]
-    sparse: bool
-    name: str
-
-    def load(self) -> Any:
-        """Return the entries, divided."""
-        return _divided_entries(self.handle.load(), self.scales)
-
-
-def _divided(handle: BlockHandle, scales: FloatArray) -> BlockHandle:
-    dtype = np.dtype(np.float32 if handle.dtype == np.float32 else np.float64)
-    if not isinstance(handle, DaskBlock):
-        return _DividedBlock(
-            handle, scales, handle.rows, handle.columns, dtype, handle.sparse, handle.name
-        )
-    from dask.delayed import delayed  # installed, since Dask made the block
-
-    quotient = delayed(_divided_entries, pure=True)(handle.delayed, scales)
-    return replace(handle, delayed=quotient, dtype=dtype)
+    return X._divided(scales) if isinstance(X, BlockMatrix) else divided_entries(X, scales)
 
 
 def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArray:
@@ -277,7 +230,7 @@ def _of_blocks(X: BlockMatrix, weights: FloatArray, centred: bool) -> tuple[Floa
         return means, weights[0] * survey.deviations(means)
     means = X.T @ weights / weights.sum() if centred else np.zeros(X.shape[1])
     own = [(part,) for part in X.split(weights)]
-    return means, X.run_sum(_block_deviations, (means,), own)
+    return means, X.run_sum(of_storage, ("column_deviations", means), own)
 
 
 def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
@@ -285,7 +238,3 @@ def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
     if not centred:
         return np.zeros(X.shape[1])
     return storage_of(X).column_sums(weights) / weights.sum()
-
-
-def _block_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:
-    return storage_of(entries).column_deviations(means, weights)
