@@ -148,7 +148,7 @@ def _scan_parquet(source: Source, options: ReadOptions) -> Scan:
     cuts = np.concatenate([[0], np.cumsum(group_rows)]).astype(np.intp)
     rows, width = int(cuts[-1]), len(columns.features)
     size = rows * width * dtype.itemsize
-    y = None if columns.target is None else as_response(read_arrow_target(source, columns))
+    y = None if columns.target is None else read_arrow_target(source, columns, options)
     names, name = columns.feature_names, columns.target_name
     return Scan(source, rows, width, dtype, False, size, cuts, y, names, name)
 
