@@ -14,10 +14,10 @@ from scipy.sparse.linalg import LinearOperator
 from sketchlasso.cluster import active_engine, cluster, holder_of
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage, OperatorStorage
+from sketchlasso.data.protocol import Storage
 from sketchlasso.data.storage import (
     DenseStorage,
     SparseStorage,
-    Storage,
     canonical,
     dense_product,
     find_entry,
