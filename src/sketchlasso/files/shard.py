@@ -14,17 +14,7 @@ from numpy.typing import NDArray
 
 from sketchlasso.data.block_work import PRODUCT_COLUMNS
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.arrays import (
-    check_matrix,
-    is_sparse,
-    map_rows,
-    matrix_key,
-    npy_header,
-    open_npz,
-    take_columns,
-    target_key,
-    texts,
-)
+from sketchlasso.files.arrays import check_matrix, map_rows, npy_header, open_npz, take_columns
 from sketchlasso.files.arrow import parquet_outline, read_arrow, read_arrow_target
 from sketchlasso.files.formats import read_source
 from sketchlasso.files.options import ReadOptions
@@ -70,7 +60,7 @@ def scan(source: Source, options: ReadOptions) -> Scan:
     """
     try:
         with source.guarded():
-            found = _SCANS[source.format](source, options)
+            found = _SCANS.get(source.format, _scan_by_reading)(source, options)
     except NoRowsError:
         return Scan(source, 0, 0, _real(np.dtype(np.float64), options), False, 0, None)
     y = found.y
@@ -94,15 +84,12 @@ def _real(dtype: np.dtype[Any], options: ReadOptions) -> np.dtype[Any]:
 
 
 def _scan_npz(source: Source, options: ReadOptions) -> Scan:
-    column = None if isinstance(options.target, str) else options.target
     with open_npz(source) as stored:
-        held = list(stored)
-        sparse = is_sparse(held)
-        names, label = texts(stored, "feature_names"), texts(stored, "target_name")
-        entries = stored.header("data" if sparse else matrix_key(source, stored))
+        sparse = stored.is_sparse
+        names = stored.texts("feature_names")
+        entries = stored.header("data" if sparse else stored.matrix_key())
         shape = stored.sparse_shape() if sparse else entries.shape
-        key = target_key(source, held, options.target) if column is None else None
-        y = None if key is None else as_response(stored[key])
+        column, y, name = stored.target(options.target)
     if len(shape) != 2 or shape[0]:
         check_matrix(source, replace(entries, shape=shape), "its matrix")
     columns = replace(options, target=column).columns(source, names, shape[1])
@@ -114,8 +101,8 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
     if column is not None:
         y = read_source(source, options).y  # a column of the matrix costs reading it
         name = columns.target_name
-    else:
-        name = label[0] if label and len(label) == 1 else None if key == "y" else key
+    y = None if y is None else as_response(y)
+    name = name if isinstance(name, str) else None
     width, cuts = len(columns.features), np.array([0, shape[0]])
     names = columns.feature_names
     return Scan(source, shape[0], width, dtype, sparse, size, cuts, y, names, name)
@@ -196,17 +183,14 @@ def _scan_by_reading(source: Source, options: ReadOptions) -> Scan:
     return Scan(source, rows, width, X.dtype, not dense, size, cuts, table.y, names, name)
 
 
+# Files of other formats are read whole.
 _SCANS: dict[str, Callable[[Source, ReadOptions], Scan]] = {
     "npz": _scan_npz,
     "npy": _scan_npy,
     "parquet": _scan_parquet,
     "svmlight": _scan_svmlight,
-    "csv": _scan_by_reading,
-    "tsv": _scan_by_reading,
-    "arrow": _scan_by_reading,
-    "matrix-market": _scan_by_reading,
 }
-SHARD_FORMATS = tuple(_SCANS)
+SHARD_FORMATS = (*_SCANS, "csv", "tsv", "arrow", "matrix-market")
 
 
 @dataclass(frozen=True)
