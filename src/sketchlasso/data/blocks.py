@@ -28,6 +28,7 @@ from sketchlasso.data.opening import (
     Part,
     check_alike,
     check_factor,
+    check_two_axes,
     dask_blocks,
     row_numbers,
     split_choice,
@@ -35,7 +36,7 @@ from sketchlasso.data.opening import (
 )
 from sketchlasso.data.storage import is_dask_array
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, floating
 
 
 class BlockMatrix:
@@ -134,7 +135,7 @@ class BlockMatrix:
         self._edges = np.concatenate([[0], np.cumsum([part.rows for part in kept])])
         first = kept[0].handle
         self.shape = (int(self._edges[-1]), int(first.columns))
-        self.dtype = np.dtype(np.float32 if first.dtype == np.float32 else np.float64)
+        self.dtype = floating(first.dtype)
         self.sparse = all(part.handle.sparse for part in kept)
 
     @property
@@ -346,11 +347,7 @@ class BlockMatrix:
 def _matrix(array: Any, name: str) -> Any:
     """The array itself, or converted by NumPy; refuse other than two dimensions."""
     stored = array if hasattr(array, "dtype") else np.asarray(array)
-    if len(stored.shape) != 2:
-        raise InvalidInputError(
-            f"{name} has shape {stored.shape}, but a matrix of shape (n_samples, n_features) is "
-            "needed; reshape it to two dimensions."
-        )
+    check_two_axes(stored.shape, name)
     return stored
 
 

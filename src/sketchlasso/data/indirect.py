@@ -19,7 +19,7 @@ from sketchlasso.data.protocol import Storage, no_entries
 from sketchlasso.data.storage import DenseStorage, SparseStorage, new_digest
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.types import FloatArray, RealArray, floating
 
 # Columns multiplied at a time, so that memory does not depend on the rank.
 STRIP = 64
@@ -98,7 +98,7 @@ class OperatorStorage(Storage):
     def __init__(self, operator: LinearOperator) -> None:
         self._operator = operator
         self.shape = int(operator.shape[0]), int(operator.shape[1])
-        self.dtype = np.dtype(np.float32 if operator.dtype == np.float32 else np.float64)
+        self.dtype = floating(operator.dtype)
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import holder_of, value_of
-from sketchlasso.data.storage import canonical, find_entry, is_sparse
+from sketchlasso.data.storage import canonical, find_entry, is_sparse, per_entry
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, floating
 
 # Sums of squares of larger entries may overflow, and X in blocks is not rescaled.
 LARGEST = {np.dtype(np.float64): 1e120, np.dtype(np.float32): 1e15}
@@ -76,11 +76,7 @@ class DaskBlock:
 
 def dask_blocks(array: Any) -> list[DaskBlock]:
     """Return the row chunks of a dask array (m, n); chunks of columns are joined."""
-    if array.ndim != 2:
-        raise InvalidInputError(
-            f"X is a dask array of shape {array.shape}, but a matrix of shape (n_samples, "
-            "n_features) is needed; reshape it to two dimensions."
-        )
+    check_two_axes(array.shape)
     if any(np.isnan(size) for sizes in array.chunks for size in sizes):
         raise InvalidInputError(
             f"X is a dask array with chunks of unknown size ({array.chunks}), but the number of "
@@ -95,6 +91,17 @@ def dask_blocks(array: Any) -> list[DaskBlock]:
         DaskBlock(delayed, int(rows), columns, np.dtype(array.dtype), kind, f"chunk {number}")
         for number, (delayed, rows) in enumerate(zip(chunks.ravel(), array.chunks[0], strict=True))
     ]
+
+
+def check_two_axes(
+    shape: tuple[int, ...], name: str = "X", wanted: str = "(n_samples, n_features)"
+) -> None:
+    """Refuse an array that is not a matrix."""
+    if len(shape) != 2:
+        raise InvalidInputError(
+            f"{name} has shape {shape}, but a matrix of shape {wanted} is needed; reshape it to "
+            "two dimensions, and check the order of the arguments."
+        )
 
 
 def check_alike(handles: list[BlockHandle]) -> None:
@@ -159,9 +166,7 @@ class Opening:
             self._check_sizes(entries)
         if self.chosen is not None:
             entries = entries[self.chosen]
-        if not self.whole and entries.dtype not in (np.float32, np.float64):
-            entries = entries.astype(np.float64)
-        return entries
+        return entries if self.whole else entries.astype(floating(entries.dtype), copy=False)
 
     def _check_announced(self, entries: Any) -> None:
         if entries.shape != self.shape:
@@ -240,14 +245,13 @@ class Part:
 
 def divided_entries(entries: Any, scales: FloatArray) -> Any:
     """Return entries (r, n) with their columns divided by `scales` (n,), floating type kept."""
-    kept = entries.dtype if entries.dtype == np.float32 else np.float64
+    kept = floating(entries.dtype)
     divisors = scales.astype(kept)
     if isinstance(entries, np.ndarray):
         return np.asarray(entries, dtype=kept) / divisors
-    stored: Any = sparse.csr_array(entries)
     # Only the entries are new; the index arrays are shared.
-    values = stored.data / divisors[stored.indices]
-    return sparse.csr_array((values, stored.indices, stored.indptr), shape=stored.shape)
+    values = entries.data / per_entry(entries, divisors)
+    return type(entries)((values, entries.indices, entries.indptr), shape=entries.shape)
 
 
 def split_rows(rows: IntArray, edges: IntArray) -> list[IntArray]:

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from sketchlasso.data.protocol import Storage
 from sketchlasso.linalg.threads import blas_threads, map_items
-from sketchlasso.types import FloatArray, RealArray, SparseRows
+from sketchlasso.types import FloatArray, RealArray, SparseRows, floating
 
 # Entries processed at a time by passes over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
@@ -33,6 +33,12 @@ def new_digest(*header: object) -> hashlib._Hash:
     return hashlib.sha256("|".join(str(part) for part in header).encode())
 
 
+def per_entry(matrix: Any, values: FloatArray) -> FloatArray:
+    """Return values (n,) of the columns for every stored entry of a compressed matrix (m, n)."""
+    by_columns = matrix.format == "csc"
+    return np.repeat(values, np.diff(matrix.indptr)) if by_columns else values[matrix.indices]
+
+
 def sum_of_squares(values: RealArray) -> float:
     """Return the sum of squared entries, added up in float64."""
     flat = values.ravel().astype(np.float64, copy=False)
@@ -45,8 +51,7 @@ class DenseStorage(Storage):
     def __init__(self, values: NDArray[Any], dtype: Any = None) -> None:
         self.matrix: NDArray[Any] = values
         self.shape = values.shape[0], values.shape[1]
-        usual = np.float32 if values.dtype == np.float32 else np.float64
-        self.dtype = np.dtype(usual if dtype is None else dtype)
+        self.dtype = floating(values.dtype if dtype is None else dtype)
         # BLAS reads such arrays in place; a product would copy any other whole.
         flags = values.flags
         self._direct = values.dtype == self.dtype and (flags.c_contiguous or flags.f_contiguous)

@@ -16,7 +16,7 @@ from scipy import sparse
 from sketchlasso.data.block_work import of_storage
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.opening import divided_entries
-from sketchlasso.data.storage import storage_of
+from sketchlasso.data.storage import per_entry, storage_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
@@ -123,15 +123,7 @@ def _dense(line: Any) -> FloatArray:
 
 def in_units(X: Any, unit: float) -> Any:
     """Return an array or sparse matrix X divided by `unit`, a power of two; X itself for 1."""
-    if unit == 1.0:
-        return X
-    exponent = 1 - int(np.frexp(unit)[1])
-    if sparse.issparse(X):
-        scaled: Any = X
-        scaled = scaled.copy()
-        scaled.data = np.ldexp(scaled.data, exponent)
-        return scaled
-    return np.ldexp(np.asarray(X), exponent)
+    return X if unit == 1.0 else divided_entries(X, np.full(X.shape[1], unit))
 
 
 def near_zero(X: Any) -> tuple[Any, FloatArray]:
@@ -156,8 +148,7 @@ def near_zero(X: Any) -> tuple[Any, FloatArray]:
     if isinstance(X, np.ndarray):
         return X - offsets, offsets
     near: Any = X.astype(np.float64)  # a copy
-    by_columns = np.repeat(offsets, np.diff(X.indptr)) if X.format == "csc" else offsets[X.indices]
-    near.data -= by_columns
+    near.data -= per_entry(X, offsets)
     return near, offsets
 
 

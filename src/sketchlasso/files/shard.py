@@ -22,6 +22,7 @@ from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import TableMatrix, as_real, as_response
 from sketchlasso.storage.door import check_memory, in_words
+from sketchlasso.types import floating
 
 # Memory that work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen
 # from it, and products. PRODUCTS are the bytes of products counted per row of any length.
@@ -79,8 +80,7 @@ def scan(source: Source, options: ReadOptions) -> Scan:
 
 def _real(dtype: np.dtype[Any], options: ReadOptions) -> np.dtype[Any]:
     """The type a matrix stored in `dtype` is read in."""
-    kept = np.dtype(np.float32 if dtype == np.float32 else np.float64)
-    return options.real_type() or kept
+    return options.real_type() or floating(dtype)
 
 
 def _scan_npz(source: Source, options: ReadOptions) -> Scan:
