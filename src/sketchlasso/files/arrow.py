@@ -108,17 +108,12 @@ def _checked(batch: Any) -> Any:
     return batch
 
 
-def write_parquet(path: Path, table: Table) -> None:
+def write_arrow(path: Path, table: Table, *, parquet: bool = False) -> None:
     """Write ids, features and the target, in this order, one column each."""
-    _write(path, table, require("pyarrow.parquet", "writing Parquet files").ParquetWriter)
-
-
-def write_arrow(path: Path, table: Table) -> None:
-    """Write ids, features and the target, in this order, one column each."""
-    _write(path, table, require("pyarrow.ipc", "writing Arrow files").new_file)
-
-
-def _write(path: Path, table: Table, open_writer: Callable[[Any, Any], Any]) -> None:
+    if parquet:
+        open_writer = require("pyarrow.parquet", "writing Parquet files").ParquetWriter
+    else:
+        open_writer = require("pyarrow.ipc", "writing Arrow files").new_file
     batches = _batches(path, table)
     first = next(batches)
     with replacing(path) as file, open_writer(file, first.schema) as writer:
