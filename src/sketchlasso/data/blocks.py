@@ -22,14 +22,12 @@ from sketchlasso.data.block_work import (
     survey,
 )
 from sketchlasso.data.opening import (
-    ArrayBlock,
     BlockHandle,
-    DaskBlock,
     Part,
     check_alike,
     check_factor,
     check_two_axes,
-    dask_blocks,
+    dask_parts,
     row_numbers,
     split_choice,
     split_rows,
@@ -91,9 +89,7 @@ class BlockMatrix:
     ndim = 2
 
     def __init__(self, handles: Sequence[BlockHandle]) -> None:
-        handles = list(handles)
-        check_alike(handles)
-        self._take_over([Part(handle, i) for i, handle in enumerate(handles)], checked=False)
+        self._take_over(check_alike([Part.of(own, i) for i, own in enumerate(handles)]))
 
     @classmethod
     def of(cls, X: Any) -> BlockMatrix:
@@ -102,12 +98,13 @@ class BlockMatrix:
             return X
         if is_dask_array(X):
             return cls.from_dask(X)
-        return cls._of_parts([Part(ArrayBlock(_matrix(X, "X"), whole=True), 0)], checked=True)
+        return cls._of_parts([Part.of_entries(_matrix(X, "X"), whole=True)], checked=True)
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[Any]) -> BlockMatrix:
         """Return the rows of several arrays, memory maps or sparse matrices (r_i, n)."""
-        return cls([ArrayBlock(_matrix(a, f"block {i} of X")) for i, a in enumerate(arrays)])
+        blocks = [_matrix(array, f"block {i} of X") for i, array in enumerate(arrays)]
+        return cls._of_parts(check_alike([Part.of_entries(own, i) for i, own in enumerate(blocks)]))
 
     @classmethod
     def from_dask(cls, array: Any) -> BlockMatrix:
@@ -116,15 +113,15 @@ class BlockMatrix:
         Chunks of columns are joined. Every pass over the data computes the chunks anew: persist
         the array first where the cluster's memory can hold it.
         """
-        return cls(dask_blocks(array))
+        return cls._of_parts(check_alike(dask_parts(array)))
 
     @classmethod
-    def _of_parts(cls, parts: list[Part], checked: bool) -> BlockMatrix:
+    def _of_parts(cls, parts: list[Part], checked: bool = False) -> BlockMatrix:
         matrix = cls.__new__(cls)
         matrix._take_over(parts, checked)
         return matrix
 
-    def _take_over(self, parts: list[Part], checked: bool) -> None:
+    def _take_over(self, parts: list[Part], checked: bool = False) -> None:
         # One block always stays, so that sums have something to add up.
         kept = [part for part in parts if part.rows] or [
             replace(parts[0], chosen=np.empty(0, dtype=np.intp))
@@ -133,10 +130,9 @@ class BlockMatrix:
         self._checked = checked
         self._survey: Survey | None = None
         self._edges = np.concatenate([[0], np.cumsum([part.rows for part in kept])])
-        first = kept[0].handle
-        self.shape = (int(self._edges[-1]), int(first.columns))
-        self.dtype = floating(first.dtype)
-        self.sparse = all(part.handle.sparse for part in kept)
+        self.shape = (int(self._edges[-1]), kept[0].shape[1])
+        self.dtype = floating(kept[0].dtype)
+        self.sparse = all(part.sparse for part in kept)
 
     @property
     def n_blocks(self) -> int:
@@ -156,8 +152,8 @@ class BlockMatrix:
     @property
     def dask_value(self) -> Any:
         """A value that Dask computes for some block, or None."""
-        handles = (part.handle for part in self._parts)
-        return next((own.delayed for own in handles if isinstance(own, DaskBlock)), None)
+        sources = (part.source for part in self._parts)
+        return next((own for own in sources if hasattr(own, "__dask_graph__")), None)
 
     @property
     def T(self) -> _Transposed:
