@@ -165,12 +165,10 @@ def orthogonal_product(
 
 
 def product_triangle(entries: Any, V: RealArray, shift: RealArray | None) -> Triangle:
-    """Return the triangle of B = X V - 1 shift', which takes in a strip at a time."""
-    R: RealArray = np.empty((0, V.shape[1]))
-    for strip in strips(entries, V.shape[1]):
-        B = centred_product(strip, V, shift)
-        R = triangle_of(np.vstack([R.astype(B.dtype, copy=False), B])).R
-    return Triangle(R)
+    """Return the triangle of B = X V - 1 shift'."""
+    return _over_strips(lambda strip: (triangle_of(centred_product(strip, V, shift)),), entries, V)[
+        0
+    ]
 
 
 def correlate(entries: Any, U: Any) -> FloatArray:

@@ -232,7 +232,7 @@ class BlockMatrix:
         local = [tuple(own[i] for own in rows) for i in range(self.n_blocks)]
         used = [i for i, own in enumerate(local) if any(r is None or len(r) for r in own)]
         factors = tuple(V for _, V in pairs)
-        found = self._run("collect", multiply_parts, (factors,), [(local[i],) for i in used], used)
+        found = self.run_collect(multiply_parts, (factors,), [(local[i],) for i in used], used)
         products = []
         for p, place in enumerate(order):
             nothing = np.empty((0, factors[p].shape[1]))
@@ -248,7 +248,7 @@ class BlockMatrix:
         each = [(rows[members[i]] - self._edges[i], B[members[i]]) for i in used]
         products = np.empty(len(rows))
         if used:
-            parts = self._run("collect", row_products, (), each, used)
+            parts = self.run_collect(row_products, (), each, used)
             for i, part in zip(used, parts, strict=True):
                 products[members[i]] = part
         return products
@@ -286,29 +286,30 @@ class BlockMatrix:
 
     def run_sum(self, work: Work, shared: Sequence[Any] = (), each: Each = None) -> Any:
         """Return the sum over the blocks of ``work(entries, *shared, *each[i])``: one pass."""
-        return self._run("sum", work, shared, each)
+        found = self._engine.sum(work, self._blocks(), shared, each)
+        self._checked = True
+        return found
 
-    def run_collect(self, work: Work, shared: Sequence[Any] = (), each: Each = None) -> list[Any]:
-        """Return ``work(entries, *shared, *each[i])`` of every block, in order: one pass."""
-        return list(self._run("collect", work, shared, each))
+    def run_collect(
+        self,
+        work: Work,
+        shared: Sequence[Any] = (),
+        each: Each = None,
+        used: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """Return ``work(entries, *shared, *each[i])`` of every block, in order: one pass.
+
+        Only the blocks `used` are opened, if these are given.
+        """
+        blocks = self._blocks(used)
+        found = self._engine.collect(work, blocks, shared, each)
+        self._checked = self._checked or len(blocks) == self.n_blocks
+        return found
 
     def run_chain(self, work: Work, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the last ``state = work(entries, state, *shared)`` over all blocks: one pass."""
         found = self._engine.chain(work, self._blocks(), state, shared)
         self._checked = True
-        return found
-
-    def _run(
-        self,
-        how: str,
-        work: Work,
-        shared: Sequence[Any],
-        each: Each,
-        used: Sequence[int] | None = None,
-    ) -> Any:
-        blocks = self._blocks(used)
-        found = getattr(self._engine, how)(work, blocks, shared, each)
-        self._checked = self._checked or len(blocks) == self.n_blocks
         return found
 
     def _blocks(self, used: Sequence[int] | None = None) -> list[Part]:
