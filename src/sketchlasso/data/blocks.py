@@ -10,17 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import Each, Engine, Work, current_engine
-from sketchlasso.data.block_work import (
-    Survey,
-    correlate,
-    entries_of,
-    multiply_parts,
-    of_storage,
-    row_products,
-    stacked,
-    sums_of_rows,
-    survey,
-)
+from sketchlasso.data import block_work as at_blocks
 from sketchlasso.data.opening import (
     BlockHandle,
     Part,
@@ -128,7 +118,7 @@ class BlockMatrix:
         ]
         self._parts = kept
         self._checked = checked
-        self._survey: Survey | None = None
+        self._survey: at_blocks.Survey | None = None
         self._edges = np.concatenate([[0], np.cumsum([part.rows for part in kept])])
         self.shape = (int(self._edges[-1]), kept[0].shape[1])
         self.dtype = floating(kept[0].dtype)
@@ -186,7 +176,7 @@ class BlockMatrix:
             part = self if isinstance(rows, slice) and rows == slice(None) else self[rows]
             if not isinstance(part, BlockMatrix):
                 return part[:, columns]
-            return part._joined(part.run_collect(entries_of, (columns,)))
+            return part._joined(part.run_collect(at_blocks.entries_of, (columns,)))
         rows = row_numbers(key, self.shape[0])
         if np.all(np.diff(rows) > 0):
             return self._select(rows)
@@ -211,12 +201,12 @@ class BlockMatrix:
                 ".",
             )
         if self.in_memory:  # a survey also computes a digest
-            return np.asarray(self.run_sum(of_storage, ("column_sums",)))
+            return np.asarray(self.run_sum(at_blocks.of_storage, ("column_sums",)))
         return self.surveyed().sums.copy()
 
     def collect(self) -> Any:
         """Return all entries in memory, an ndarray or csr_array (m, n): one pass."""
-        return self._joined(self.run_collect(entries_of, (None,)))
+        return self._joined(self.run_collect(at_blocks.entries_of, (None,)))
 
     def products(self, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[FloatArray]:
         """Return X[rows] V for several pairs of rows (None: all) and V (n, t): one pass.
@@ -232,11 +222,12 @@ class BlockMatrix:
         local = [tuple(own[i] for own in rows) for i in range(self.n_blocks)]
         used = [i for i, own in enumerate(local) if any(r is None or len(r) for r in own)]
         factors = tuple(V for _, V in pairs)
-        found = self.run_collect(multiply_parts, (factors,), [(local[i],) for i in used], used)
+        each = [(local[i],) for i in used]
+        found = self.run_collect(at_blocks.multiply_parts, (factors,), each, used)
         products = []
         for p, place in enumerate(order):
             nothing = np.empty((0, factors[p].shape[1]))
-            product = stacked([part[p] for part in found]) if found else nothing
+            product = at_blocks.stacked([part[p] for part in found]) if found else nothing
             products.append(product if place is None else product[np.argsort(place)])
         return products
 
@@ -248,7 +239,7 @@ class BlockMatrix:
         each = [(rows[members[i]] - self._edges[i], B[members[i]]) for i in used]
         products = np.empty(len(rows))
         if used:
-            parts = self.run_collect(row_products, (), each, used)
+            parts = self.run_collect(at_blocks.row_products, (), each, used)
             for i, part in zip(used, parts, strict=True):
                 products[members[i]] = part
         return products
@@ -257,12 +248,12 @@ class BlockMatrix:
         """Return sums (p, n) of sorted rows with their weights (None: one) each: one pass."""
         local = [self.split_choice(rows, weights) for rows, weights in choices]
         each = [(tuple(own[i] for own in local),) for i in range(self.n_blocks)]
-        return np.asarray(self.run_sum(sums_of_rows, (), each))
+        return np.asarray(self.run_sum(at_blocks.sums_of_rows, (), each))
 
-    def surveyed(self) -> Survey:
+    def surveyed(self) -> at_blocks.Survey:
         """Return sums, spreads, squares and digests of the blocks: one pass, the first time."""
         if self._survey is None:
-            self._survey = self.run_sum(survey)
+            self._survey = self.run_sum(at_blocks.survey)
         return self._survey
 
     @property
@@ -338,7 +329,7 @@ class BlockMatrix:
     def _joined(pieces: list[Any]) -> Any:
         if any(sparse.issparse(piece) for piece in pieces):
             return sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces]))
-        return stacked(pieces)
+        return at_blocks.stacked(pieces)
 
 
 def _matrix(array: Any, name: str) -> Any:
@@ -365,5 +356,5 @@ class _Transposed:
         factor = np.asarray(U)[:, None] if single else np.asarray(U)
         check_factor(factor, self.base.shape[0])
         own = [(rows,) for rows in self.base.split(factor)]
-        product = self.base.run_sum(correlate, (), own)
+        product = self.base.run_sum(at_blocks.correlate, (), own)
         return product[:, 0] if single else product

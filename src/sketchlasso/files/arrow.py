@@ -150,8 +150,8 @@ def _gathered(source: Source, columns: Columns, batches: Batches, options: ReadO
         found = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
         if body is None:
             kinds = {str(found[name].type) for name in columns.feature_names or ()}
-            common = np.dtype(np.float32 if kinds == {"float"} else np.float64)
-            body = Gathered(source, columns, options, options.real_type() or common)
+            common = np.float32 if kinds == {"float"} else np.float64
+            body = Gathered(source, columns, options, options.type_of(common))
         block = np.empty((batch.num_rows, len(columns.features)))
         for j, position in enumerate(columns.features):
             column = _numbers_alone(body, j, found[columns.names[position]])

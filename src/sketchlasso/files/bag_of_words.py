@@ -97,7 +97,7 @@ def _triples(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return rows, columns (both from 0) and counts, each of shape (entries,)."""
     kinds = [np.int32 if size <= np.iinfo(np.int32).max else np.int64 for size in shape]
-    kept = [GrowingArray(kind) for kind in (*kinds, options.real_type() or np.float64)]
+    kept = [GrowingArray(kind) for kind in (*kinds, options.type_of(np.float64))]
     for block in line_blocks(file):
         done = len(kept[0])
         values = parse_numbers(block, np.int64)

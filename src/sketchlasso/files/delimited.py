@@ -39,7 +39,7 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
         names = reader.names(options.header)
         columns = options.columns(source, names, reader.width)
         comma = options.mixed and reader.separator != ","
-        rows = Gathered(source, columns, options, options.real_type() or np.float64, comma)
+        rows = Gathered(source, columns, options, options.type_of(np.float64), comma)
         for lines, records in reader.blocks():
             _append(rows, columns, comma, lines, records)
     return rows.table()

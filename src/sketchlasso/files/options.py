@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.files.source import Source
-from sketchlasso.types import is_whole
+from sketchlasso.types import floating, is_whole
 
 Column = str | int
 
@@ -127,6 +127,10 @@ class ReadOptions:
         if wanted not in (np.float32, np.float64):
             raise unaccepted("dtype", self.dtype, "float32 or float64")
         return wanted
+
+    def type_of(self, stored: DTypeLike) -> np.dtype[Any]:
+        """Return the type in which numbers stored as another are read."""
+        return self.real_type() or floating(stored)
 
     def columns(self, title: object, names: Sequence[str] | None, width: int) -> Columns:
         """Find the target, the ids and the features among the columns of a file.

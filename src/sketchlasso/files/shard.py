@@ -22,7 +22,6 @@ from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import TableMatrix, as_real, as_response
 from sketchlasso.storage.door import check_memory, in_words
-from sketchlasso.types import floating
 
 # Memory that work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen
 # from it, and products. PRODUCTS are the bytes of products counted per row of any length.
@@ -63,7 +62,7 @@ def scan(source: Source, options: ReadOptions) -> Scan:
         with source.guarded():
             found = _SCANS.get(source.format, _scan_by_reading)(source, options)
     except NoRowsError:
-        return Scan(source, 0, 0, _real(np.dtype(np.float64), options), False, 0, None)
+        return Scan(source, 0, 0, options.type_of(np.float64), False, 0, None)
     y = found.y
     if y is not None and len(y) != found.rows:
         raise InvalidInputError(
@@ -78,11 +77,6 @@ def scan(source: Source, options: ReadOptions) -> Scan:
     return found
 
 
-def _real(dtype: np.dtype[Any], options: ReadOptions) -> np.dtype[Any]:
-    """The type a matrix stored in `dtype` is read in."""
-    return options.real_type() or floating(dtype)
-
-
 def _scan_npz(source: Source, options: ReadOptions) -> Scan:
     with open_npz(source) as stored:
         sparse = stored.is_sparse
@@ -93,7 +87,7 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
     if len(shape) != 2 or shape[0]:
         check_matrix(source, replace(entries, shape=shape), "its matrix")
     columns = replace(options, target=column).columns(source, names, shape[1])
-    dtype = _real(entries.dtype, options)
+    dtype = options.type_of(entries.dtype)
     stored_entries = int(np.prod(entries.shape, dtype=np.int64))
     size = stored_entries * dtype.itemsize
     if sparse:
@@ -122,7 +116,7 @@ def _scan_npy(source: Source, options: ReadOptions) -> Scan:
         for start in range(0, rows, step):
             stop = min(start + step, rows)
             y[start:stop] = map_rows(source, header, start, stop)[:, columns.target]
-    dtype = _real(header.dtype, options)
+    dtype = options.type_of(header.dtype)
     size = rows * len(columns.features) * dtype.itemsize
     return Scan(source, rows, len(columns.features), dtype, False, size, None, y)
 
@@ -131,7 +125,7 @@ def _scan_parquet(source: Source, options: ReadOptions) -> Scan:
     all_names, types, group_rows = parquet_outline(source)
     columns = options.columns(source, all_names, len(all_names))
     kinds = {types[i] for i in columns.features}
-    dtype = _real(np.dtype(np.float32 if kinds == {"float"} else np.float64), options)
+    dtype = options.type_of(np.float32 if kinds == {"float"} else np.float64)
     cuts = np.concatenate([[0], np.cumsum(group_rows)]).astype(np.intp)
     rows, width = int(cuts[-1]), len(columns.features)
     size = rows * width * dtype.itemsize
@@ -163,7 +157,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
                 raise source.misread(problem) from problem
     if not labels:
         raise NoRowsError(f"{source} holds no samples; give a file with data.")
-    dtype = _real(np.dtype(np.float64), options)
+    dtype = options.type_of(np.float64)
     rows = len(labels)
     size = entries * (dtype.itemsize + 4) + 4 * (rows + 1)
     cuts, y = np.array([0, rows]), np.array(labels)

@@ -35,7 +35,7 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
             X, y = load_svmlight_file(
                 file,
                 n_features=options.n_features,
-                dtype=options.real_type() or np.float64,
+                dtype=options.type_of(np.float64),
                 multilabel=options.multilabel,
                 zero_based=zero_based,
             )
