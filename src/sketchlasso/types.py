@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -28,8 +28,3 @@ def is_whole(value: object) -> TypeGuard[int]:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is a number of Python or NumPy; True and False are not."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def floating(dtype: DTypeLike) -> np.dtype[np.floating[Any]]:
-    """Return the type that numbers are computed in: float32 stays, any other becomes float64."""
-    return np.dtype(np.float32 if np.dtype(dtype) == np.float32 else np.float64)

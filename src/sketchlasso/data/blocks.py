@@ -16,15 +16,14 @@ from sketchlasso.data.opening import (
     Part,
     check_alike,
     check_factor,
-    check_two_axes,
     dask_parts,
     row_numbers,
     split_choice,
     split_rows,
 )
-from sketchlasso.data.storage import is_dask_array
+from sketchlasso.data.storage import check_two_axes, floating, is_dask_array
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.types import FloatArray, IntArray, floating
+from sketchlasso.types import FloatArray, IntArray
 
 
 class BlockMatrix:

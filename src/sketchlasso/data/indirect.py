@@ -16,10 +16,10 @@ from scipy.sparse.linalg import LinearOperator
 from sketchlasso.data import block_work as at_blocks
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.protocol import Storage, no_entries
-from sketchlasso.data.storage import DenseStorage, SparseStorage, new_digest
+from sketchlasso.data.storage import DenseStorage, SparseStorage, floating, new_digest
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
-from sketchlasso.types import FloatArray, RealArray, floating
+from sketchlasso.types import FloatArray, RealArray
 
 # Columns multiplied at a time, so that memory does not depend on the rank.
 STRIP = 64

@@ -19,7 +19,7 @@ from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage, DeviceProducts
 from sketchlasso.data.protocol import Storage
 from sketchlasso.data.storage import DenseStorage, SparseStorage, storage_of
-from sketchlasso.data.transform import ColumnTransform, in_units, matrix_unit
+from sketchlasso.data.transform import ColumnTransform, in_units, less_rounding, matrix_unit
 from sketchlasso.data.validate import MatrixLike, as_storage, check_flags
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
@@ -262,13 +262,10 @@ class DataMatrix:
         return np.asarray(V / scales[:, None], dtype=self.dtype)
 
     def _standard_deviations(self, means: FloatArray) -> FloatArray:
-        m = self.shape[0]
         self._count_survey()
-        variances = self.storage.column_deviations(means) / m
-        # What rounding leaves of a constant column.
-        floor = m * np.finfo(np.float64).eps * variances
-        floor = floor + (m * np.finfo(np.float64).eps * means) ** 2
-        return np.sqrt(np.where(variances <= floor, 1.0, variances))
+        m = self.shape[0]
+        variances = less_rounding(self.storage.column_deviations(means) / m, means, m)
+        return np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
 def fingerprint(X: MatrixLike) -> str:

@@ -10,9 +10,16 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import holder_of
-from sketchlasso.data.storage import canonical, find_entry, is_sparse, per_entry
+from sketchlasso.data.storage import (
+    canonical,
+    check_two_axes,
+    divided_entries,
+    find_entry,
+    floating,
+    is_sparse,
+)
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.types import FloatArray, IntArray, floating
+from sketchlasso.types import FloatArray, IntArray
 
 # Sums of squares of larger entries may overflow, and X in blocks is not rescaled.
 LARGEST = {np.dtype(np.float64): 1e120, np.dtype(np.float32): 1e15}
@@ -62,17 +69,6 @@ def dask_parts(array: Any) -> list[Part]:
         Part(delayed, f"block {i} (chunk {i})", (int(rows), columns), np.dtype(array.dtype), kind)
         for i, (delayed, rows) in enumerate(zip(chunks, array.chunks[0], strict=True))
     ]
-
-
-def check_two_axes(
-    shape: tuple[int, ...], name: str = "X", wanted: str = "(n_samples, n_features)"
-) -> None:
-    """Refuse an array that is not a matrix."""
-    if len(shape) != 2:
-        raise InvalidInputError(
-            f"{name} has shape {shape}, but a matrix of shape {wanted} is needed; reshape it to "
-            "two dimensions, and check the order of the arguments."
-        )
 
 
 def check_alike(parts: list[Part]) -> list[Part]:
@@ -199,17 +195,6 @@ class Part:
         raise InvalidInputError(
             f"{where}, but every entry must be finite; replace or drop such entries first."
         )
-
-
-def divided_entries(entries: Any, scales: FloatArray) -> Any:
-    """Return entries (r, n) with their columns divided by `scales` (n,), floating type kept."""
-    kept = floating(entries.dtype)
-    divisors = scales.astype(kept)
-    if isinstance(entries, np.ndarray):
-        return np.asarray(entries, dtype=kept) / divisors
-    # Only the entries are new; the index arrays are shared.
-    values = entries.data / per_entry(entries, divisors)
-    return type(entries)((values, entries.indices, entries.indptr), shape=entries.shape)
 
 
 def split_rows(rows: IntArray, edges: IntArray) -> list[IntArray]:

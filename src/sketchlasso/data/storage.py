@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from sketchlasso.data.protocol import Storage
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.threads import blas_threads, map_items
-from sketchlasso.types import FloatArray, RealArray, SparseRows, floating
+from sketchlasso.types import FloatArray, RealArray, SparseRows
 
 # Entries processed at a time by passes over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
@@ -31,12 +32,6 @@ Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
 def new_digest(*header: object) -> hashlib._Hash:
     """Return a SHA-256 of the header's words, to be continued."""
     return hashlib.sha256("|".join(str(part) for part in header).encode())
-
-
-def per_entry(matrix: Any, values: FloatArray) -> FloatArray:
-    """Return values (n,) of the columns for every stored entry of a compressed matrix (m, n)."""
-    by_columns = matrix.format == "csc"
-    return np.repeat(values, np.diff(matrix.indptr)) if by_columns else values[matrix.indices]
 
 
 def sum_of_squares(values: RealArray) -> float:
@@ -237,6 +232,39 @@ class SparseStorage(Storage):
 def storage_of(entries: Any) -> DenseStorage | SparseStorage:
     """Return an array, a sparse matrix or the entries of an opened block as storage."""
     return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
+
+
+def floating(dtype: DTypeLike) -> np.dtype[np.floating[Any]]:
+    """Return the type that numbers are computed in: float32 stays, any other becomes float64."""
+    return np.dtype(np.float32 if np.dtype(dtype) == np.float32 else np.float64)
+
+
+def check_two_axes(
+    shape: tuple[int, ...], name: str = "X", wanted: str = "(n_samples, n_features)"
+) -> None:
+    """Refuse an array that is not a matrix."""
+    if len(shape) != 2:
+        raise InvalidInputError(
+            f"{name} has shape {shape}, but a matrix of shape {wanted} is needed; reshape it to "
+            "two dimensions, and check the order of the arguments."
+        )
+
+
+def per_entry(matrix: Any, values: FloatArray) -> FloatArray:
+    """Return values (n,) of the columns for every stored entry of a compressed matrix (m, n)."""
+    by_columns = matrix.format == "csc"
+    return np.repeat(values, np.diff(matrix.indptr)) if by_columns else values[matrix.indices]
+
+
+def divided_entries(entries: Any, scales: FloatArray) -> Any:
+    """Return entries (r, n) with their columns divided by `scales` (n,), floating type kept."""
+    kept = floating(entries.dtype)
+    divisors = scales.astype(kept)
+    if isinstance(entries, np.ndarray):
+        return np.asarray(entries, dtype=kept) / divisors
+    # Only the entries are new; the index arrays are shared.
+    values = entries.data / per_entry(entries, divisors)
+    return type(entries)((values, entries.indices, entries.indptr), shape=entries.shape)
 
 
 def canonical(matrix: Any) -> Any:

@@ -15,8 +15,7 @@ from scipy import sparse
 
 from sketchlasso.data.block_work import of_storage
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.opening import divided_entries
-from sketchlasso.data.storage import per_entry, storage_of
+from sketchlasso.data.storage import divided_entries, per_entry, storage_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
@@ -187,15 +186,12 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
 
     Zero for columns that are constant up to rounding. A row of weight 2 counts as two rows.
     """
-    m = X.shape[0]
     if isinstance(X, BlockMatrix):
         means, squares = _of_blocks(X, weights, centred)
     else:
         means = _means(X, weights, centred)
         squares = storage_of(X).column_deviations(means, weights)
-    squares = squares / weights.sum()
-    # What rounding leaves of a constant column.
-    return np.sqrt(np.where(squares <= (m * np.finfo(np.float64).eps * means) ** 2, 0.0, squares))
+    return np.sqrt(less_rounding(squares / weights.sum(), means, X.shape[0]))
 
 
 def robust_scales(
@@ -229,3 +225,9 @@ def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
     if not centred:
         return np.zeros(X.shape[1])
     return storage_of(X).column_sums(weights) / weights.sum()
+
+
+def less_rounding(variances: FloatArray, means: FloatArray, m: int) -> FloatArray:
+    """Return variances (n,) of columns of m entries, zero where they are due to rounding alone."""
+    floor = (m * np.finfo(np.float64).eps * means) ** 2
+    return np.where(variances <= floor, 0.0, variances)

@@ -14,19 +14,20 @@ from scipy.sparse.linalg import LinearOperator
 from sketchlasso.cluster import active_engine, cluster, holder_of
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage, OperatorStorage
-from sketchlasso.data.opening import check_two_axes
 from sketchlasso.data.protocol import Storage
 from sketchlasso.data.storage import (
     DenseStorage,
     SparseStorage,
     canonical,
+    check_two_axes,
     dense_product,
     find_entry,
+    floating,
     is_dask_array,
     is_sparse,
 )
 from sketchlasso.errors import InvalidInputError, unaccepted
-from sketchlasso.types import FloatArray, IntArray, RealArray, floating
+from sketchlasso.types import FloatArray, IntArray, RealArray
 
 # A sum of a hundred million squares of this number is finite.
 LARGEST = 1e150

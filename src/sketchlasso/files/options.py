@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.files.source import Source
-from sketchlasso.types import floating, is_whole
+from sketchlasso.types import is_whole
 
 Column = str | int
 
@@ -130,7 +130,8 @@ class ReadOptions:
 
     def type_of(self, stored: DTypeLike) -> np.dtype[Any]:
         """Return the type in which numbers stored as another are read."""
-        return self.real_type() or floating(stored)
+        usual = np.float32 if np.dtype(stored) == np.float32 else np.float64
+        return self.real_type() or np.dtype(usual)
 
     def columns(self, title: object, names: Sequence[str] | None, width: int) -> Columns:
         """Find the target, the ids and the features among the columns of a file.

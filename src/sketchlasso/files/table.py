@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sketchlasso.data.storage import find_entry
+from sketchlasso.data.storage import find_entry, floating
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.storage.door import check_memory
-from sketchlasso.types import IntArray, RealArray, floating
+from sketchlasso.types import IntArray, RealArray
 
 TableMatrix: TypeAlias = "RealArray | sparse.csr_array[Any, tuple[int, int]]"
 
