@@ -11,13 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sketchlasso import cluster as cluster
-    from sketchlasso import engine as engine
-    from sketchlasso import errors as errors
-    from sketchlasso import graphs as graphs
-    from sketchlasso import inference as inference
-    from sketchlasso import io as io
-    from sketchlasso import topics as topics
+    from sketchlasso import cluster, engine, errors, graphs, inference, io, topics
     from sketchlasso.estimators import (
         SketchTransformer,
         SqrtLasso,
@@ -30,7 +24,7 @@ if TYPE_CHECKING:
         save_model,
     )
     from sketchlasso.instances import build_problems, feature_problems, splitter_rows
-    from sketchlasso.interfaces import plots as plots
+    from sketchlasso.interfaces import plots
     from sketchlasso.problem import alpha_max
     from sketchlasso.results import (
         Comparison,

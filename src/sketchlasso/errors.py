@@ -176,19 +176,19 @@ class UnknownWordError(InvalidInputError):
     ) -> None:
         word = str(word)  # not NumPy's kind of string, whose repr shows its type
         self.word, self.suggestions, self.stop_word = word, suggestions, stop_word
+        hint = f"did you mean {', '.join(suggestions)}?" if suggestions else ""
         if parameter is not None:
             why = "a stop word, and so not in" if stop_word else "not in"
-            hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "leave it out."
+            hint = hint or "leave it out."
             super().__init__(Argument(parameter, word), f" is {why} the vocabulary; {hint}")
-            return
-        if stop_word:
+        elif stop_word:
             super().__init__(
                 f"{word!r} is a stop word, and stop words are left out of the vocabulary; ask for "
                 "another word, or fit again with other stop words."
             )
-            return
-        hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "ask for another one."
-        super().__init__(f"the word {word!r} is not in the vocabulary; {hint}")
+        else:
+            hint = hint or "ask for another one."
+            super().__init__(f"the word {word!r} is not in the vocabulary; {hint}")
 
 
 class UnusableColumnsError(InvalidInputError):

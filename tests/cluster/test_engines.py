@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -12,12 +13,12 @@ from tests.workers import two_workers
 
 from sketchlasso.cluster import Engine, active_engine, cluster, current_engine
 from sketchlasso.cluster.engine import tree_sum
-from sketchlasso.data.opening import ArrayBlock, Part
+from sketchlasso.data.opening import Part
 from sketchlasso.errors import ClusterLostError, InvalidInputError, MissingExtraError
 
 
 def blocks_of(arrays):
-    return [Part(ArrayBlock(array), number, check=True) for number, array in enumerate(arrays)]
+    return [replace(Part.of_entries(a, number), check=True) for number, a in enumerate(arrays)]
 
 
 def scaled_sum(entries, factor, extra):

@@ -27,8 +27,6 @@ from sketchlasso.cluster.engine import Block, Blocks, Each, Engine, OnProgress, 
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, unaccepted
 
 CONNECT_SECONDS = 20  # to wait for a scheduler
-# Default seconds that work waits while there is no worker.
-WORKER_SECONDS = 60.0
 # Read-only arrays of this size are sent to the scheduler once, however often they are used.
 KEPT_BYTES = 1 << 20
 
@@ -44,7 +42,7 @@ class DaskEngine(Engine):
     """Runs functions over blocks on the workers that a client reaches.
 
     :meth:`close` closes the objects `started`, in this order. Work is cancelled after
-    `worker_timeout` seconds without any worker.
+    `worker_timeout` seconds without any worker, 60 by default.
     """
 
     remote = True
@@ -54,11 +52,11 @@ class DaskEngine(Engine):
         client: Client,
         started: Sequence[Any] = (),
         on_progress: OnProgress | None = None,
-        worker_timeout: float = WORKER_SECONDS,
+        worker_timeout: float | None = None,
     ) -> None:
         super().__init__(on_progress)
         self._client, self._started = client, tuple(started)
-        self._worker_timeout = worker_timeout
+        self._worker_timeout = 60.0 if worker_timeout is None else worker_timeout
         self._kept: dict[int, tuple[Any, Any]] = {}
         self._address = _address(client)
 
@@ -147,11 +145,11 @@ class DaskEngine(Engine):
 
     def _node(self, value: Any) -> Any:
         """Return the value as a node of the graph; large constants are sent only once."""
+        node = delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
         lasting = isinstance(value, np.ndarray) and not value.flags.writeable
         if not lasting or value.nbytes < KEPT_BYTES:
-            return delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
+            return node
         if id(value) not in self._kept:
-            node = delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
             while len(self._kept) >= 4:
                 del self._kept[next(iter(self._kept))]
             with self._guarded(), _quietly():
@@ -270,28 +268,24 @@ def _address(client: Client) -> str:
     return str(getattr(client.scheduler, "address", client.scheduler))
 
 
-def open_engine(
-    scheduler: Any,
-    n_workers: int | None = None,
-    memory_limit: str | int | None = None,
-    on_progress: OnProgress | None = None,
-    worker_timeout: float | None = None,
-) -> DaskEngine:
-    """Return an engine for a client, an address, the current client, or workers that it starts."""
-    seconds = WORKER_SECONDS if worker_timeout is None else worker_timeout
+def open_client(
+    scheduler: Any, n_workers: int | None, memory_limit: str | int | None
+) -> tuple[Client, tuple[Any, ...]]:
+    """Return a client given, of an address, the current one, or of workers that it starts.
+
+    Also return what was started for it, in the order of closing.
+    """
     if isinstance(scheduler, Client):
-        return DaskEngine(scheduler, (), on_progress, seconds)
+        return scheduler, ()
     if scheduler is not None:
         client = _connected(scheduler)
-        return DaskEngine(client, (client,), on_progress, seconds)
+        return client, (client,)
     if n_workers is None and memory_limit is None:
-        try:
-            return DaskEngine(Client.current(), (), on_progress, seconds)
-        except ValueError:
-            pass
+        with suppress(ValueError):
+            return Client.current(), ()
     local = _local_cluster(n_workers, memory_limit)
     client = Client(local, set_as_default=False)
-    return DaskEngine(client, (client, local), on_progress, seconds)
+    return client, (client, local)
 
 
 def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> LocalCluster:

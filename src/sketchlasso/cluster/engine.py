@@ -224,7 +224,28 @@ def cluster(
     if engine is not None:
         yield engine
         return
-    engine = _started(scheduler, n_workers, memory_limit, on_progress, worker_timeout)
+    if scheduler is not None and (n_workers is not None or memory_limit is not None):
+        raise InvalidInputError(
+            Argument("n_workers", n_workers)
+            if n_workers is not None
+            else Argument("memory_limit", memory_limit),
+            " cannot be combined with ",
+            Argument("scheduler", scheduler),
+            ", because it is for workers started on this machine; leave out one of the two.",
+        )
+    number = isinstance(worker_timeout, int | float) and worker_timeout > 0
+    if worker_timeout is not None and not number:
+        remedy = "pass one, or leave it out for 60"
+        raise unaccepted("worker_timeout", worker_timeout, "a positive number of seconds", remedy)
+    if isinstance(scheduler, str) and scheduler == "sequential":
+        engine = Engine(on_progress)
+    else:
+        try:
+            from sketchlasso.cluster.dask_engine import DaskEngine, open_client
+        except ImportError as missing:
+            raise MissingExtraError("A cluster", "distributed", "dask") from missing
+        opened = open_client(scheduler, n_workers, memory_limit)
+        engine = DaskEngine(*opened, on_progress, worker_timeout)
     token = _IN_FORCE.set(engine)
     try:
         yield engine
@@ -241,36 +262,3 @@ def active_engine() -> Engine | None:
 def current_engine() -> Engine:
     """Return the engine of the ``cluster`` around the call, or one that works in this process."""
     return _IN_FORCE.get() or Engine()
-
-
-def _started(
-    scheduler: Any,
-    n_workers: int | None,
-    memory_limit: str | int | None,
-    on_progress: OnProgress | None,
-    worker_timeout: float | None,
-) -> Engine:
-    if scheduler is not None and (n_workers is not None or memory_limit is not None):
-        raise InvalidInputError(
-            Argument("n_workers", n_workers)
-            if n_workers is not None
-            else Argument("memory_limit", memory_limit),
-            " cannot be combined with ",
-            Argument("scheduler", scheduler),
-            ", because it is for workers started on this machine; leave out one of the two.",
-        )
-    number = isinstance(worker_timeout, int | float) and worker_timeout > 0
-    if worker_timeout is not None and not number:
-        raise unaccepted(
-            "worker_timeout",
-            worker_timeout,
-            "a positive number of seconds",
-            "pass one, or leave it out for 60",
-        )
-    if isinstance(scheduler, str) and scheduler == "sequential":
-        return Engine(on_progress)
-    try:
-        from sketchlasso.cluster.dask_engine import open_engine
-    except ImportError as missing:
-        raise MissingExtraError("A cluster", "distributed", "dask") from missing
-    return open_engine(scheduler, n_workers, memory_limit, on_progress, worker_timeout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -54,9 +54,9 @@ class Survey:
         return self.spreads + self.rows * (self.sums / max(self.rows, 1) - means) ** 2
 
 
-def column_sums(entries: Any) -> FloatArray:
-    """Return the sums (n,) of the columns of a block."""
-    return storage_of(entries).column_sums()
+def of_storage(entries: Any, method: str, *arguments: Any) -> Any:
+    """Return what a method of the block's storage returns."""
+    return getattr(storage_of(entries), method)(*arguments)
 
 
 def survey(entries: Any) -> Survey:
@@ -115,11 +115,16 @@ def strip_of(entries: Any, start: int, stop: int) -> Any:
     return entries if stop - start == entries.shape[0] else entries[start:stop]
 
 
+def strips(entries: Any, width: int) -> Iterator[Any]:
+    """Yield the strips of a block for products of `width` columns."""
+    for start, stop in pairwise(strip_edges(entries.shape, width)):
+        yield strip_of(entries, start, stop)
+
+
 def _over_strips(work: Callable[[Any], Any], entries: Any, V: RealArray) -> Any:
     """Return the sum of ``work(strip)``, a tuple, over strips of a block for products with V."""
     total: tuple[Any, ...] | None = None
-    for start, stop in pairwise(strip_edges(entries.shape, V.shape[1])):
-        part = work(strip_of(entries, start, stop))
+    for part in map(work, strips(entries, V.shape[1])):
         if total is None:
             total = part
             continue
@@ -137,11 +142,6 @@ def centred_product(entries: Any, V: RealArray, shift: RealArray | None) -> Real
     if shift is not None:
         product -= shift
     return product
-
-
-def transposed_product(entries: Any, U: RealArray) -> RealArray:
-    """Return X'U for the rows U (r, t) that belong to the block."""
-    return storage_of(entries).rmatmat(U)
 
 
 def gram_product(
@@ -165,17 +165,10 @@ def orthogonal_product(
 
 
 def product_triangle(entries: Any, V: RealArray, shift: RealArray | None) -> Triangle:
-    """Return the triangle of B = X V - 1 shift', which takes in a strip at a time."""
-    R: RealArray = np.empty((0, V.shape[1]))
-    for start, stop in pairwise(strip_edges(entries.shape, V.shape[1])):
-        B = centred_product(strip_of(entries, start, stop), V, shift)
-        R = triangle_of(np.vstack([R.astype(B.dtype, copy=False), B])).R
-    return Triangle(R)
-
-
-def row_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the weighted squared deviations of each row from the means."""
-    return storage_of(entries).row_deviations(means, weights)
+    """Return the triangle of B = X V - 1 shift'."""
+    return _over_strips(lambda strip: (triangle_of(centred_product(strip, V, shift)),), entries, V)[
+        0
+    ]
 
 
 def correlate(entries: Any, U: Any) -> FloatArray:
@@ -219,10 +212,9 @@ def row_products(entries: Any, rows: IntArray, B: Any) -> FloatArray:
     return np.bincount(owner, weights=products, minlength=B.shape[0]).astype(np.float64)
 
 
-def entries_of(entries: Any, rows: IntArray | None, columns: Any) -> Any:
-    """Return the entries, of chosen rows and columns where those are not None."""
-    part = entries if rows is None else entries[rows]
-    return part if columns is None else part[:, columns]
+def entries_of(entries: Any, columns: Any) -> Any:
+    """Return the entries, of chosen columns where those are not None."""
+    return entries if columns is None else entries[:, columns]
 
 
 def stacked(parts: list[Any]) -> Any:

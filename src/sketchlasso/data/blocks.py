@@ -10,30 +10,18 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import Each, Engine, Work, current_engine
-from sketchlasso.data.block_work import (
-    Survey,
-    column_sums,
-    correlate,
-    entries_of,
-    multiply_parts,
-    row_products,
-    stacked,
-    sums_of_rows,
-    survey,
-)
+from sketchlasso.data import block_work as at_blocks
 from sketchlasso.data.opening import (
-    ArrayBlock,
     BlockHandle,
-    DaskBlock,
     Part,
     check_alike,
     check_factor,
-    dask_blocks,
+    dask_parts,
     row_numbers,
     split_choice,
     split_rows,
 )
-from sketchlasso.data.storage import is_dask_array
+from sketchlasso.data.storage import check_two_axes, floating, is_dask_array
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
@@ -90,10 +78,7 @@ class BlockMatrix:
     ndim = 2
 
     def __init__(self, handles: Sequence[BlockHandle]) -> None:
-        handles = list(handles)
-        check_alike(handles)
-        parts = [Part(handle, number) for number, handle in enumerate(handles)]
-        self._take_over(parts, checked=False)
+        self._take_over(check_alike([Part.of(own, i) for i, own in enumerate(handles)]))
 
     @classmethod
     def of(cls, X: Any) -> BlockMatrix:
@@ -102,14 +87,13 @@ class BlockMatrix:
             return X
         if is_dask_array(X):
             return cls.from_dask(X)
-        whole = cls.__new__(cls)
-        whole._take_over([Part(ArrayBlock(_matrix(X, "X"), whole=True), 0)], checked=True)
-        return whole
+        return cls._of_parts([Part.of_entries(_matrix(X, "X"), whole=True)], checked=True)
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[Any]) -> BlockMatrix:
         """Return the rows of several arrays, memory maps or sparse matrices (r_i, n)."""
-        return cls([ArrayBlock(_matrix(a, f"block {i} of X")) for i, a in enumerate(arrays)])
+        blocks = [_matrix(array, f"block {i} of X") for i, array in enumerate(arrays)]
+        return cls._of_parts(check_alike([Part.of_entries(own, i) for i, own in enumerate(blocks)]))
 
     @classmethod
     def from_dask(cls, array: Any) -> BlockMatrix:
@@ -118,22 +102,26 @@ class BlockMatrix:
         Chunks of columns are joined. Every pass over the data computes the chunks anew: persist
         the array first where the cluster's memory can hold it.
         """
-        return cls(dask_blocks(array))
+        return cls._of_parts(check_alike(dask_parts(array)))
 
-    def _take_over(self, parts: list[Part], checked: bool) -> None:
+    @classmethod
+    def _of_parts(cls, parts: list[Part], checked: bool = False) -> BlockMatrix:
+        matrix = cls.__new__(cls)
+        matrix._take_over(parts, checked)
+        return matrix
+
+    def _take_over(self, parts: list[Part], checked: bool = False) -> None:
         # One block always stays, so that sums have something to add up.
         kept = [part for part in parts if part.rows] or [
-            Part(parts[0].handle, parts[0].number, np.empty(0, dtype=np.intp))
+            replace(parts[0], chosen=np.empty(0, dtype=np.intp))
         ]
         self._parts = kept
         self._checked = checked
-        self._survey: Survey | None = None
+        self._survey: at_blocks.Survey | None = None
         self._edges = np.concatenate([[0], np.cumsum([part.rows for part in kept])])
-        first = kept[0].handle
-        self.shape = (int(self._edges[-1]), int(first.columns))
-        self.stored_dtype = np.dtype(first.dtype)
-        self.dtype = np.dtype(np.float32 if first.dtype == np.float32 else np.float64)
-        self.sparse = all(part.handle.sparse for part in kept)
+        self.shape = (int(self._edges[-1]), kept[0].shape[1])
+        self.dtype = floating(kept[0].dtype)
+        self.sparse = all(part.sparse for part in kept)
 
     @property
     def n_blocks(self) -> int:
@@ -153,8 +141,8 @@ class BlockMatrix:
     @property
     def dask_value(self) -> Any:
         """A value that Dask computes for some block, or None."""
-        handles = (part.handle for part in self._parts)
-        return next((own.delayed for own in handles if isinstance(own, DaskBlock)), None)
+        sources = (part.source for part in self._parts)
+        return next((own for own in sources if hasattr(own, "__dask_graph__")), None)
 
     @property
     def T(self) -> _Transposed:
@@ -187,7 +175,7 @@ class BlockMatrix:
             part = self if isinstance(rows, slice) and rows == slice(None) else self[rows]
             if not isinstance(part, BlockMatrix):
                 return part[:, columns]
-            return part._joined(part.run_collect(entries_of, (None, columns)))
+            return part._joined(part.run_collect(at_blocks.entries_of, (columns,)))
         rows = row_numbers(key, self.shape[0])
         if np.all(np.diff(rows) > 0):
             return self._select(rows)
@@ -212,12 +200,12 @@ class BlockMatrix:
                 ".",
             )
         if self.in_memory:  # a survey also computes a digest
-            return np.asarray(self.run_sum(column_sums))
+            return np.asarray(self.run_sum(at_blocks.of_storage, ("column_sums",)))
         return self.surveyed().sums.copy()
 
     def collect(self) -> Any:
         """Return all entries in memory, an ndarray or csr_array (m, n): one pass."""
-        return self._joined(self.run_collect(entries_of, (None, None)))
+        return self._joined(self.run_collect(at_blocks.entries_of, (None,)))
 
     def products(self, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[FloatArray]:
         """Return X[rows] V for several pairs of rows (None: all) and V (n, t): one pass.
@@ -233,11 +221,12 @@ class BlockMatrix:
         local = [tuple(own[i] for own in rows) for i in range(self.n_blocks)]
         used = [i for i, own in enumerate(local) if any(r is None or len(r) for r in own)]
         factors = tuple(V for _, V in pairs)
-        found = self._run("collect", multiply_parts, (factors,), [(local[i],) for i in used], used)
+        each = [(local[i],) for i in used]
+        found = self.run_collect(at_blocks.multiply_parts, (factors,), each, used)
         products = []
         for p, place in enumerate(order):
             nothing = np.empty((0, factors[p].shape[1]))
-            product = stacked([part[p] for part in found]) if found else nothing
+            product = at_blocks.stacked([part[p] for part in found]) if found else nothing
             products.append(product if place is None else product[np.argsort(place)])
         return products
 
@@ -249,7 +238,7 @@ class BlockMatrix:
         each = [(rows[members[i]] - self._edges[i], B[members[i]]) for i in used]
         products = np.empty(len(rows))
         if used:
-            parts = self._run("collect", row_products, (), each, used)
+            parts = self.run_collect(at_blocks.row_products, (), each, used)
             for i, part in zip(used, parts, strict=True):
                 products[members[i]] = part
         return products
@@ -258,12 +247,12 @@ class BlockMatrix:
         """Return sums (p, n) of sorted rows with their weights (None: one) each: one pass."""
         local = [self.split_choice(rows, weights) for rows, weights in choices]
         each = [(tuple(own[i] for own in local),) for i in range(self.n_blocks)]
-        return np.asarray(self.run_sum(sums_of_rows, (), each))
+        return np.asarray(self.run_sum(at_blocks.sums_of_rows, (), each))
 
-    def surveyed(self) -> Survey:
+    def surveyed(self) -> at_blocks.Survey:
         """Return sums, spreads, squares and digests of the blocks: one pass, the first time."""
         if self._survey is None:
-            self._survey = self.run_sum(survey)
+            self._survey = self.run_sum(at_blocks.survey)
         return self._survey
 
     @property
@@ -287,29 +276,30 @@ class BlockMatrix:
 
     def run_sum(self, work: Work, shared: Sequence[Any] = (), each: Each = None) -> Any:
         """Return the sum over the blocks of ``work(entries, *shared, *each[i])``: one pass."""
-        return self._run("sum", work, shared, each)
+        found = self._engine.sum(work, self._blocks(), shared, each)
+        self._checked = True
+        return found
 
-    def run_collect(self, work: Work, shared: Sequence[Any] = (), each: Each = None) -> list[Any]:
-        """Return ``work(entries, *shared, *each[i])`` of every block, in order: one pass."""
-        return list(self._run("collect", work, shared, each))
+    def run_collect(
+        self,
+        work: Work,
+        shared: Sequence[Any] = (),
+        each: Each = None,
+        used: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """Return ``work(entries, *shared, *each[i])`` of every block, in order: one pass.
+
+        Only the blocks `used` are opened, if these are given.
+        """
+        blocks = self._blocks(used)
+        found = self._engine.collect(work, blocks, shared, each)
+        self._checked = self._checked or len(blocks) == self.n_blocks
+        return found
 
     def run_chain(self, work: Work, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the last ``state = work(entries, state, *shared)`` over all blocks: one pass."""
         found = self._engine.chain(work, self._blocks(), state, shared)
         self._checked = True
-        return found
-
-    def _run(
-        self,
-        how: str,
-        work: Work,
-        shared: Sequence[Any],
-        each: Each,
-        used: Sequence[int] | None = None,
-    ) -> Any:
-        blocks = self._blocks(used)
-        found = getattr(self._engine, how)(work, blocks, shared, each)
-        self._checked = self._checked or len(blocks) == self.n_blocks
         return found
 
     def _blocks(self, used: Sequence[int] | None = None) -> list[Part]:
@@ -324,30 +314,27 @@ class BlockMatrix:
         """The increasing rows, over the same stored blocks."""
         parts = []
         for part, local in zip(self._parts, self.split_rows(rows), strict=True):
-            if len(local) == part.rows:
-                parts.append(part)
-            else:
-                chosen = local if part.chosen is None else part.chosen[local]
-                parts.append(Part(part.handle, part.number, chosen))
-        selected = BlockMatrix.__new__(BlockMatrix)
-        selected._take_over(parts, self._checked)
-        return selected
+            chosen = local if part.chosen is None else part.chosen[local]
+            parts.append(part if len(local) == part.rows else replace(part, chosen=chosen))
+        return self._of_parts(parts, self._checked)
+
+    def _divided(self, scales: FloatArray) -> BlockMatrix:
+        """X with its columns divided by `scales` (n,) when blocks are opened."""
+        before = self._parts[0].scales
+        total = scales if before is None else before * scales
+        return self._of_parts([replace(p, scales=total) for p in self._parts], self._checked)
 
     @staticmethod
     def _joined(pieces: list[Any]) -> Any:
         if any(sparse.issparse(piece) for piece in pieces):
             return sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces]))
-        return stacked(pieces)
+        return at_blocks.stacked(pieces)
 
 
 def _matrix(array: Any, name: str) -> Any:
     """The array itself, or converted by NumPy; refuse other than two dimensions."""
     stored = array if hasattr(array, "dtype") else np.asarray(array)
-    if len(stored.shape) != 2:
-        raise InvalidInputError(
-            f"{name} has shape {stored.shape}, but a matrix of shape (n_samples, n_features) is "
-            "needed; reshape it to two dimensions."
-        )
+    check_two_axes(stored.shape, name)
     return stored
 
 
@@ -368,5 +355,5 @@ class _Transposed:
         factor = np.asarray(U)[:, None] if single else np.asarray(U)
         check_factor(factor, self.base.shape[0])
         own = [(rows,) for rows in self.base.split(factor)]
-        product = self.base.run_sum(correlate, (), own)
+        product = self.base.run_sum(at_blocks.correlate, (), own)
         return product[:, 0] if single else product

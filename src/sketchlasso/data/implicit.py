@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from sketchlasso.data.block_work import centred_product, strip_edges, strip_of
+from sketchlasso.data.block_work import centred_product, strip_edges, strips
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.matrix import DataMatrix
@@ -94,9 +93,11 @@ class BlockRows:
         return strip_edges(self.entries.shape, self.V.shape[1])
 
     def __iter__(self) -> Iterator[RealArray]:
-        for start, stop in pairwise(self.edges):
-            strip = strip_of(self.entries, start, stop)
-            yield strip if self.V is None else centred_product(strip, self.V, self.shift)
+        if self.V is None:
+            yield self.entries
+            return
+        for strip in strips(self.entries, self.V.shape[1]):
+            yield centred_product(strip, self.V, self.shift)
 
 
 RowFactor: TypeAlias = "RealArray | ImplicitRows"

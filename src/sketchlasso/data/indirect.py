@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from sketchlasso.data import block_work as at_blocks
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage, new_digest
+from sketchlasso.data.protocol import Storage, no_entries
+from sketchlasso.data.storage import DenseStorage, SparseStorage, floating, new_digest
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
 from sketchlasso.types import FloatArray, RealArray
@@ -54,7 +56,7 @@ class BlockStorage(Storage):
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
         own = [(rows,) for rows in self.matrix.split(U)]
-        return np.asarray(self.matrix.run_sum(at_blocks.transposed_product, (), own))
+        return np.asarray(self.matrix.run_sum(at_blocks.of_storage, ("rmatmat",), own))
 
     def gram_matmat(
         self, V: RealArray, shift: RealArray | None = None
@@ -77,7 +79,8 @@ class BlockStorage(Storage):
 
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the weighted squared deviations of each row from `means`."""
-        return np.concatenate(self.matrix.run_collect(at_blocks.row_deviations, (means, weights)))
+        work = ("row_deviations", means, weights)
+        return np.concatenate(self.matrix.run_collect(at_blocks.of_storage, work))
 
     def fingerprint(self) -> str:
         """Return a digest of the blocks' digests; it depends on how X is cut."""
@@ -95,7 +98,7 @@ class OperatorStorage(Storage):
     def __init__(self, operator: LinearOperator) -> None:
         self._operator = operator
         self.shape = int(operator.shape[0]), int(operator.shape[1])
-        self.dtype = np.dtype(np.float32 if operator.dtype == np.float32 else np.float64)
+        self.dtype = floating(operator.dtype)
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
@@ -120,19 +123,7 @@ class OperatorStorage(Storage):
     @property
     def matrix(self) -> Any:
         """Refuse: an operator has no entries."""
-        raise _no_entries("rows and entries")
-
-    def squared_norm(self) -> float:
-        """Refuse: an operator has no entries."""
-        raise _no_entries("the squares of all entries")
-
-    def column_deviations(self, means: FloatArray) -> FloatArray:
-        """Refuse: an operator has no columns."""
-        raise _no_entries(f"the lengths of {len(means)} columns")
-
-    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
-        """Refuse: an operator has no rows."""
-        raise _no_entries(f"the lengths of rows of {len(means)} entries")
+        raise no_entries("rows and entries")
 
     def fingerprint(self) -> str:
         """Return a digest of shape and type only: the entries cannot be read."""
@@ -148,43 +139,30 @@ class OperatorStorage(Storage):
         return product
 
 
-def _no_entries(wanted: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"X is a LinearOperator, which only supports products, but {wanted} are needed; pass an "
-        "array or a sparse matrix, or leave out scaling, sampling and frequent_directions."
-    )
-
-
-class DeviceStorage(Storage):
-    """Dense or sparse entries whose products are computed by PyTorch.
+class DeviceProducts:
+    """Products of dense or sparse entries, computed by PyTorch.
 
     Where the entries and a thin factor fit the device's memory they stay there; where they do not,
-    blocks of rows are copied there for every product.
+    blocks of rows are copied there for every product. The digest of large entries takes as long as
+    all products, so it is computed in parallel.
     """
 
     def __init__(self, base: DenseStorage | SparseStorage, device: Device) -> None:
-        self._base, self._device, self.matrix = base, device, base.matrix
-        self.shape, self.dtype = base.shape, base.dtype
+        self._device, self._matrix, self._dtype = device, base.matrix, base.dtype
         m, n = base.shape
-        stored = base.density * n * (self.dtype.itemsize + (0 if base.density == 1.0 else 8))
+        stored = base.density * n * (self._dtype.itemsize + (0 if base.density == 1.0 else 8))
         # A sparse block is stored twice, by rows and by columns, and sorted once.
         each = 3 * stored + 64.0
         # Factors and products of a strip, one more product for its sum.
-        fixed = 2 * STRIP * (m + n) * self.dtype.itemsize
+        fixed = 2 * STRIP * (m + n) * self._dtype.itemsize
         device.refuse_small(int(fixed + each), "a product with one row of X")
         rows = max(1, int(min(m, (device.budget - fixed) / each)))
         self._edges = [*range(0, m, rows), m]
         with device.at_work():
             self._resident = self._load(0, m) if rows >= m else None
-        # The digest of large entries takes as long as all products: compute it in parallel.
         beside = ThreadPoolExecutor(1)
-        self._digest = beside.submit(base.fingerprint)
+        self.digest = beside.submit(base.fingerprint)
         beside.shutdown(wait=False)
-
-    @property
-    def density(self) -> float:
-        """Share of entries that are stored."""
-        return self._base.density
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
@@ -228,21 +206,21 @@ class DeviceStorage(Storage):
         return np.asarray(total.cpu().numpy()), np.asarray(sums.cpu().numpy())
 
     def _tensor(self, values: RealArray) -> Any:
-        return self._device.tensor(np.ascontiguousarray(values, dtype=self.dtype))
+        return self._device.tensor(np.ascontiguousarray(values, dtype=self._dtype))
 
     def _blocks(self) -> Any:
         """Row slices with X and X' of these rows on the device."""
         if self._resident is not None:
             yield slice(None), self._resident
             return
-        for start, stop in zip(self._edges, self._edges[1:], strict=False):
+        for start, stop in pairwise(self._edges):
             yield slice(start, stop), self._load(start, stop)
 
     def _load(self, start: int, stop: int) -> tuple[Any, Any]:
-        whole = (start, stop) == (0, self.shape[0])
-        entries = self.matrix if whole else self.matrix[start:stop]
+        whole = (start, stop) == (0, self._matrix.shape[0])
+        entries = self._matrix if whole else self._matrix[start:stop]
         if not sparse.issparse(entries):
-            block = self._device.tensor(np.ascontiguousarray(entries, dtype=self.dtype))
+            block = self._device.tensor(np.ascontiguousarray(entries, dtype=self._dtype))
             return block, block.T
         rows, torch = sparse.csr_array(entries), self._device.torch
         wide = max(rows.nnz, *rows.shape) >= 2**31
@@ -257,26 +235,6 @@ class DeviceStorage(Storage):
                 rows.shape,
             )
             return by_rows, by_rows.transpose(0, 1).to_sparse_csr()
-
-    def squared_norm(self) -> float:
-        """Return the sum of all squared entries."""
-        return self._base.squared_norm()
-
-    def column_sums(self) -> FloatArray:
-        """Return X'1."""
-        return self._base.column_sums()
-
-    def column_deviations(self, means: FloatArray) -> FloatArray:
-        """Return the squared deviations of each column from `means`."""
-        return self._base.column_deviations(means)
-
-    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return the weighted squared deviations of each row from `means`."""
-        return self._base.row_deviations(means, weights)
-
-    def fingerprint(self) -> str:
-        """Return the digest of the entries."""
-        return self._digest.result()
 
 
 def _strips(columns: int) -> list[slice]:

@@ -16,9 +16,10 @@ import numpy as np
 
 from sketchlasso.data.block_work import Triangle, orthogonal_product, product_triangle
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.indirect import BlockStorage, DeviceStorage
-from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage, storage_of
-from sketchlasso.data.transform import ColumnTransform, in_units, matrix_unit
+from sketchlasso.data.indirect import BlockStorage, DeviceProducts
+from sketchlasso.data.protocol import Storage
+from sketchlasso.data.storage import DenseStorage, SparseStorage, storage_of
+from sketchlasso.data.transform import ColumnTransform, in_units, less_rounding, matrix_unit
 from sketchlasso.data.validate import MatrixLike, as_storage, check_flags
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
@@ -45,12 +46,13 @@ class DataMatrix:
 
     Build one with :meth:`of`. The storage holds the entries of X (m, n), not copied where they
     can be used in place; the transform is what centring and scaling do to the columns; the meter
-    counts the passes over X.
+    counts the passes over X; a device, if there is one, computes the products.
     """
 
     storage: Storage
     transform: ColumnTransform = field(default_factory=ColumnTransform)
     meter: Meter = field(default_factory=Meter)
+    device: DeviceProducts | None = None
 
     @classmethod
     def of(cls, X: MatrixLike, *, center: bool = False, scale: bool = False) -> DataMatrix:
@@ -98,7 +100,7 @@ class DataMatrix:
                 f"a device was given for {type(self.storage).__name__.removesuffix('Storage')} "
                 "data, but it multiplies arrays and sparse matrices in memory; leave it out."
             )
-        return replace(self, storage=DeviceStorage(self.storage, device))
+        return replace(self, device=DeviceProducts(self.storage, device))
 
     def blas_limit(self) -> AbstractContextManager[None]:
         """Return a limit of BLAS to one thread where it multiplies thin factors only.
@@ -106,13 +108,18 @@ class DataMatrix:
         Products with sparse entries have threads of their own, and idle threads of BLAS spin on
         the cores that these need.
         """
-        return single_blas_thread() if isinstance(self.storage, SparseStorage) else nullcontext()
+        threaded = isinstance(self.storage, SparseStorage) and self.device is None
+        return single_blas_thread() if threaded else nullcontext()
 
     def in_double(self) -> DataMatrix:
-        """Return the matrix with products in float64, where its entries are in memory."""
-        if not isinstance(self.storage, DenseStorage | SparseStorage):
+        """Return the matrix with products in float64, where its entries are in main memory."""
+        if self.device is not None or not isinstance(self.storage, DenseStorage | SparseStorage):
             return self
         return replace(self, storage=self.storage.in_double())
+
+    @property
+    def _multiplier(self) -> Storage | DeviceProducts:
+        return self.storage if self.device is None else self.device
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,7 +135,7 @@ class DataMatrix:
         """Return A V, of shape (m, t), for V of shape (n, t)."""
         self.meter.count(V.shape[1])
         V, shift = self.inner_factor(V)
-        product = self.storage.matmat(V)
+        product = self._multiplier.matmat(V)
         if shift is not None:
             product -= shift
         return product
@@ -136,13 +143,13 @@ class DataMatrix:
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return A'U, of shape (n, t), for U of shape (m, t)."""
         self.meter.count(U.shape[1])
-        product = self.storage.rmatmat(np.ascontiguousarray(U, dtype=self.dtype))
+        product = self._multiplier.rmatmat(np.ascontiguousarray(U, dtype=self.dtype))
         return self._outer_product(product, U.sum(axis=0, dtype=np.float64))
 
     def gram_matmat(self, V: RealArray) -> RealArray:
         """Return A'A V, of shape (n, t), for V of shape (n, t): one pass where X is in blocks."""
         self.meter.count(2 * V.shape[1], passes=1 if self.storage.fused else 2)
-        product, sums = self.storage.gram_matmat(*self.inner_factor(V))
+        product, sums = self._multiplier.gram_matmat(*self.inner_factor(V))
         return self._outer_product(product, sums)
 
     @property
@@ -188,7 +195,7 @@ class DataMatrix:
         means, weights = self._means_and_weights()
         gram = storage_of(self.storage.matrix).row_gram(weights)
         if self.transform.means is not None:
-            shift = self.storage.matmat((means * weights)[:, None].astype(self.dtype))
+            shift = self._multiplier.matmat((means * weights)[:, None].astype(self.dtype))
             gram = gram - shift - shift.T + means @ (means * weights)
         return gram
 
@@ -226,7 +233,7 @@ class DataMatrix:
         """
         if self.storage.fused:
             self._count_survey()
-        return self.storage.fingerprint()
+        return self.storage.fingerprint() if self.device is None else self.device.digest.result()
 
     def _count_survey(self) -> None:
         """Count the pass that sums over columns need, unless they are known already."""
@@ -255,13 +262,10 @@ class DataMatrix:
         return np.asarray(V / scales[:, None], dtype=self.dtype)
 
     def _standard_deviations(self, means: FloatArray) -> FloatArray:
-        m = self.shape[0]
         self._count_survey()
-        variances = self.storage.column_deviations(means) / m
-        # What rounding leaves of a constant column.
-        floor = m * np.finfo(np.float64).eps * variances
-        floor = floor + (m * np.finfo(np.float64).eps * means) ** 2
-        return np.sqrt(np.where(variances <= floor, 1.0, variances))
+        m = self.shape[0]
+        variances = less_rounding(self.storage.column_deviations(means) / m, means, m)
+        return np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
 def fingerprint(X: MatrixLike) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.cluster import holder_of, value_of
-from sketchlasso.data.storage import canonical, find_entry, is_sparse
+from sketchlasso.cluster import holder_of
+from sketchlasso.data.storage import (
+    canonical,
+    check_two_axes,
+    divided_entries,
+    find_entry,
+    floating,
+    is_sparse,
+)
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
@@ -44,43 +52,9 @@ class BlockHandle(Protocol):
         """Return the entries: ndarray or csr_array of shape (rows, columns)."""
 
 
-class ArrayBlock:
-    """A block in memory, or in a memory map; `whole` if it is all of X."""
-
-    def __init__(self, entries: Any, name: str = "", whole: bool = False) -> None:
-        self.entries, self.name, self.whole = entries, name, whole
-        self.rows, self.columns = int(entries.shape[0]), int(entries.shape[1])
-        self.dtype = np.dtype(entries.dtype)
-        self.sparse = is_sparse(entries)
-
-    def load(self) -> Any:
-        """Return the entries."""
-        return self.entries
-
-
-@dataclass(frozen=True, eq=False)
-class DaskBlock:
-    """A row chunk of a dask array, computed when it is needed."""
-
-    delayed: Any
-    rows: int
-    columns: int
-    dtype: np.dtype[Any]
-    sparse: bool
-    name: str = ""
-
-    def load(self) -> Any:
-        """Compute the chunk in this thread, or fetch it from the cluster that holds it."""
-        return value_of(self.delayed)
-
-
-def dask_blocks(array: Any) -> list[DaskBlock]:
+def dask_parts(array: Any) -> list[Part]:
     """Return the row chunks of a dask array (m, n); chunks of columns are joined."""
-    if array.ndim != 2:
-        raise InvalidInputError(
-            f"X is a dask array of shape {array.shape}, but a matrix of shape (n_samples, "
-            "n_features) is needed; reshape it to two dimensions."
-        )
+    check_two_axes(array.shape)
     if any(np.isnan(size) for sizes in array.chunks for size in sizes):
         raise InvalidInputError(
             f"X is a dask array with chunks of unknown size ({array.chunks}), but the number of "
@@ -88,86 +62,107 @@ def dask_blocks(array: Any) -> list[DaskBlock]:
         )
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
-    kind, columns = sparse.issparse(array._meta), int(array.shape[1])
+    kind, columns = is_sparse(array._meta), int(array.shape[1])
     # An optimised graph would lose the futures of persisted chunks.
-    chunks = array.to_delayed(optimize_graph=holder_of(array) is None)
+    chunks = array.to_delayed(optimize_graph=holder_of(array) is None).ravel()
     return [
-        DaskBlock(delayed, int(rows), columns, np.dtype(array.dtype), kind, f"chunk {number}")
-        for number, (delayed, rows) in enumerate(zip(chunks.ravel(), array.chunks[0], strict=True))
+        Part(delayed, f"block {i} (chunk {i})", (int(rows), columns), np.dtype(array.dtype), kind)
+        for i, (delayed, rows) in enumerate(zip(chunks, array.chunks[0], strict=True))
     ]
 
 
-def check_alike(handles: list[BlockHandle]) -> None:
-    """Refuse blocks that do not make one matrix."""
-    if not handles:
+def check_alike(parts: list[Part]) -> list[Part]:
+    """Return blocks if they make one matrix; refuse them otherwise."""
+    if not parts:
         raise InvalidInputError(
             "X has no block, but at least one row and one column are needed; pass blocks."
         )
-    first = handles[0]
-    for number, handle in enumerate(handles):
-        name = f"block {number}" + (f" ({handle.name})" if handle.name else "")
-        if handle.columns != first.columns:
+    columns, dtype = parts[0].shape[1], parts[0].dtype
+    for part in parts:
+        if part.shape[1] != columns:
             raise InvalidInputError(
-                f"{name} of X has {handle.columns} columns and block 0 has {first.columns}, but "
-                "all blocks need the same features; bring them to one set of columns."
+                f"{part.label} of X has {part.shape[1]} columns and block 0 has {columns}, but all "
+                "blocks need the same features; bring them to one set of columns."
             )
-        if np.dtype(handle.dtype) != np.dtype(first.dtype):
+        if part.dtype != dtype:
             raise InvalidInputError(
-                f"{name} of X has entries of type {handle.dtype} and block 0 of {first.dtype}, "
-                "but all blocks need one type; convert them first."
+                f"{part.label} of X has entries of type {part.dtype} and block 0 of {dtype}, but "
+                "all blocks need one type; convert them first."
             )
-        if np.dtype(handle.dtype).kind not in "biuf":
+        if part.dtype.kind not in "biuf":
             raise InvalidInputError(
-                f"{name} of X has entries of type {handle.dtype}, but real numbers are needed; "
-                "convert it to float."
+                f"{part.label} of X has entries of type {part.dtype}, but real numbers are "
+                "needed; convert it to float."
             )
-    if first.columns == 0 or not any(handle.rows for handle in handles):
+    if columns == 0 or not any(part.rows for part in parts):
         raise InvalidInputError(
-            f"X is empty ({sum(h.rows for h in handles)} rows, {first.columns} columns), but at "
+            f"X is empty ({sum(part.rows for part in parts)} rows, {columns} columns), but at "
             "least one row and one column are needed; pass blocks with entries."
         )
+    return parts
 
 
 @dataclass(frozen=True, eq=False)
-class Opening:
-    """How a loaded block becomes an array to compute with.
+class Part:
+    """A stored block of rows, and how it becomes an array to compute with.
 
-    The label is the name of the block in messages; shape and type are those announced. Only the
-    `chosen` rows (r,) are kept, all where it is None. With `check`, entries must be finite and not
-    too large. A block that is all of X, in memory, is used as it is.
+    The `source` is a handle, the entries themselves, or a value that Dask computes. The label is
+    the name of the block in messages; shape and type are those announced. Columns are divided by
+    `scales` (n,), if there are any. Only the `chosen` rows (r,) are kept, all where it is None.
+    With `check`, entries must be finite and not too large. A block that is all of X, in memory, is
+    used as it is.
     """
 
+    source: Any
     label: str
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    chosen: IntArray | None
-    check: bool
+    sparse: bool
     whole: bool = False
+    chosen: IntArray | None = None
+    scales: FloatArray | None = None
+    check: bool = False
 
-    def __call__(self, source: Any) -> Any:
+    @classmethod
+    def of(cls, handle: BlockHandle, number: int) -> Part:
+        """Return the block of a handle."""
+        label = f"block {number}" + (f" ({handle.name})" if handle.name else "")
+        shape = handle.rows, handle.columns
+        return cls(handle, label, shape, np.dtype(handle.dtype), handle.sparse)
+
+    @classmethod
+    def of_entries(cls, entries: Any, number: int = 0, whole: bool = False) -> Part:
+        """Return a block in memory, or in a memory map."""
+        shape = int(entries.shape[0]), int(entries.shape[1])
+        kind = np.dtype(entries.dtype)
+        return cls(entries, f"block {number}", shape, kind, is_sparse(entries), whole)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.shape[0] if self.chosen is None else len(self.chosen)
+
+    @property
+    def open(self) -> Callable[[Any], Any]:
+        """What turns the source's value into entries; it does not hold the source."""
+        return replace(self, source=None).opened
+
+    def opened(self, source: Any) -> Any:
         """Return an ndarray or csr_array (r, columns), of float32 or float64 unless `whole`."""
         entries = source.load() if hasattr(source, "load") else source
-        if self.whole:
-            rows = entries.tocsr() if is_sparse(entries) else np.asarray(entries)
-            return rows if self.chosen is None else rows[self.chosen]
-        entries = (
-            canonical(sparse.csr_array(entries)) if is_sparse(entries) else np.asarray(entries)
-        )
-        self._check_announced(entries)
+        entries = entries.tocsr() if is_sparse(entries) else np.asarray(entries)
+        if not self.whole:
+            entries = canonical(sparse.csr_array(entries)) if is_sparse(entries) else entries
+            self._check_announced(entries)
+        if self.scales is not None:
+            entries = divided_entries(entries, self.scales)
         if self.check:
             self._check_sizes(entries)
         if self.chosen is not None:
             entries = entries[self.chosen]
-        if entries.dtype not in (np.float32, np.float64):
-            entries = entries.astype(np.float64)
-        return entries
+        return entries if self.whole else entries.astype(floating(entries.dtype), copy=False)
 
     def _check_announced(self, entries: Any) -> None:
-        if entries.dtype.kind not in "biuf":
-            raise InvalidInputError(
-                f"{self.label} of X has entries of type {entries.dtype}, but real numbers are "
-                "needed; convert it to float."
-            )
         if entries.shape != self.shape:
             raise InvalidInputError(
                 f"{self.label} of X has shape {entries.shape}, but {self.shape} was announced; "
@@ -202,44 +197,6 @@ class Opening:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The chosen rows (r,) of one stored block (None: all), for an engine."""
-
-    handle: BlockHandle
-    number: int
-    chosen: IntArray | None = None
-    check: bool = False
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return self.handle.rows if self.chosen is None else len(self.chosen)
-
-    @property
-    def whole(self) -> bool:
-        """Whether it belongs to one array in memory."""
-        return isinstance(self.handle, ArrayBlock) and self.handle.whole
-
-    @property
-    def source(self) -> Any:
-        """The handle, or the Dask value, that an engine sends to the place of opening."""
-        return self.handle.delayed if isinstance(self.handle, DaskBlock) else self.handle
-
-    @property
-    def open(self) -> Opening:
-        """How the block is opened there, without the entries themselves."""
-        handle = self.handle
-        return Opening(
-            f"block {self.number}" + (f" ({handle.name})" if handle.name else ""),
-            (handle.rows, handle.columns),
-            np.dtype(handle.dtype),
-            self.chosen,
-            self.check,
-            self.whole,
-        )
-
-
 def split_rows(rows: IntArray, edges: IntArray) -> list[IntArray]:
     """Return sorted rows (r,) as rows of each block; block i has the rows from edge i on."""
     places = np.searchsorted(rows, edges)
@@ -261,35 +218,26 @@ def split_choice(
 
 def row_numbers(key: object, m: int) -> IntArray:
     """Row numbers (r,) of a slice, a mask or numbers, which may be negative."""
-    if isinstance(key, slice):
-        return np.arange(m)[key]
-    rows = np.asarray(key)
-    if rows.dtype == bool and rows.shape == (m,):
-        return np.flatnonzero(rows)
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+    chosen: Any = key if isinstance(key, slice) else np.asarray(key)
+    if isinstance(chosen, np.ndarray) and chosen.size == 0:
+        chosen = chosen.astype(np.intp)
+    try:
+        rows = np.arange(m)[chosen]
+    except IndexError:
+        rows = np.empty((), dtype=np.intp)
+    if rows.ndim != 1:
         raise InvalidInputError(
             f"X[{key!r:.60}] was requested, but a slice, a mask of length {m} or a list of row "
-            "numbers is accepted; pass one of them."
-        )
-    rows = rows.astype(np.intp)
-    rows = np.where(rows < 0, rows + m, rows)
-    if rows.size and (rows.min() < 0 or rows.max() >= m):
-        raise InvalidInputError(
-            f"X[rows] was requested with a row number beyond the {m} rows there are; pass "
-            f"numbers from 0 to {m - 1}."
+            f"numbers, none beyond {m - 1}, is accepted; pass one of them."
         )
     return rows
 
 
 def check_factor(V: Any, size: int) -> None:
     """Refuse a factor that does not have `size` rows."""
-    if np.ndim(V) != 2 and not sparse.issparse(V):
+    shape = V.shape if is_sparse(V) else np.shape(V)
+    if len(shape) != 2 or shape[0] != size:
         raise InvalidInputError(
-            f"a factor of shape {np.shape(V)} was given, but one of shape ({size},) or "
-            f"({size}, t) is needed; reshape it."
-        )
-    if V.shape[0] != size:
-        raise InvalidInputError(
-            f"a factor of shape {V.shape} was given, but {size} rows are needed; check which "
-            "side of X it belongs to."
+            f"a factor of shape {shape} was given, but a vector or matrix of {size} rows is "
+            "needed; reshape it, or check which side of X it belongs to."
         )

@@ -1,16 +1,18 @@
-"""Stored matrices: their interface, dense arrays and memory maps, compressed sparse matrices."""
+"""Stored matrices: dense arrays and memory maps, compressed sparse matrices."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from sketchlasso.data.protocol import Storage
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.threads import blas_threads, map_items
 from sketchlasso.types import FloatArray, RealArray, SparseRows
 
@@ -25,61 +27,6 @@ THREADED_WORK = 4_000_000
 SPARSE, MANY_COLUMNS, SOME_COLUMNS, MOST_ENTRIES = 32, 16, 3, 1 << 24
 
 Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
-
-
-class Storage(Protocol):
-    """A stored matrix X of shape (m, n)."""
-
-    # Samples and features, (m, n).
-    shape: tuple[int, int]
-    # Floating type of the products.
-    dtype: np.dtype[Any]
-    # The entries as stored: an array, a sparse matrix or a BlockMatrix.
-    matrix: Any
-    # Whether single rows and entries can be read.
-    has_entries: ClassVar[bool] = True
-    # Whether gram_matmat takes one pass over X instead of two.
-    fused: ClassVar[bool] = False
-
-    @property
-    def density(self) -> float:
-        """Share of entries that are stored."""
-        return 1.0
-
-    @property
-    def surveyed(self) -> bool:
-        """Whether sums of columns, of squares and the digest are known without another pass."""
-        return False
-
-    def matmat(self, V: RealArray) -> RealArray:
-        """Return X V."""
-
-    def rmatmat(self, U: RealArray) -> RealArray:
-        """Return X'U."""
-
-    def gram_matmat(
-        self, V: RealArray, shift: RealArray | None = None
-    ) -> tuple[RealArray, FloatArray]:
-        """Return X'B and 1'B for B = X V - 1 shift', of shapes (n, t) and (t,)."""
-        B = self.matmat(V)
-        if shift is not None:
-            B -= shift
-        return self.rmatmat(B), B.sum(axis=0, dtype=np.float64)
-
-    def squared_norm(self) -> float:
-        """Return the sum of all squared entries."""
-
-    def column_sums(self) -> FloatArray:
-        """Return X'1, of shape (n,)."""
-
-    def column_deviations(self, means: FloatArray) -> FloatArray:
-        """Return sum_i (x_ij - means_j)^2 for every column j, of shape (n,)."""
-
-    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return sum_j weights_j (x_ij - means_j)^2 for every row i, of shape (m,)."""
-
-    def fingerprint(self) -> str:
-        """Return a digest of shape, type and entries."""
 
 
 def new_digest(*header: object) -> hashlib._Hash:
@@ -99,8 +46,7 @@ class DenseStorage(Storage):
     def __init__(self, values: NDArray[Any], dtype: Any = None) -> None:
         self.matrix: NDArray[Any] = values
         self.shape = values.shape[0], values.shape[1]
-        usual = np.float32 if values.dtype == np.float32 else np.float64
-        self.dtype = np.dtype(usual if dtype is None else dtype)
+        self.dtype = floating(values.dtype if dtype is None else dtype)
         # BLAS reads such arrays in place; a product would copy any other whole.
         flags = values.flags
         self._direct = values.dtype == self.dtype and (flags.c_contiguous or flags.f_contiguous)
@@ -286,6 +232,39 @@ class SparseStorage(Storage):
 def storage_of(entries: Any) -> DenseStorage | SparseStorage:
     """Return an array, a sparse matrix or the entries of an opened block as storage."""
     return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
+
+
+def floating(dtype: DTypeLike) -> np.dtype[np.floating[Any]]:
+    """Return the type that numbers are computed in: float32 stays, any other becomes float64."""
+    return np.dtype(np.float32 if np.dtype(dtype) == np.float32 else np.float64)
+
+
+def check_two_axes(
+    shape: tuple[int, ...], name: str = "X", wanted: str = "(n_samples, n_features)"
+) -> None:
+    """Refuse an array that is not a matrix."""
+    if len(shape) != 2:
+        raise InvalidInputError(
+            f"{name} has shape {shape}, but a matrix of shape {wanted} is needed; reshape it to "
+            "two dimensions, and check the order of the arguments."
+        )
+
+
+def per_entry(matrix: Any, values: FloatArray) -> FloatArray:
+    """Return values (n,) of the columns for every stored entry of a compressed matrix (m, n)."""
+    by_columns = matrix.format == "csc"
+    return np.repeat(values, np.diff(matrix.indptr)) if by_columns else values[matrix.indices]
+
+
+def divided_entries(entries: Any, scales: FloatArray) -> Any:
+    """Return entries (r, n) with their columns divided by `scales` (n,), floating type kept."""
+    kept = floating(entries.dtype)
+    divisors = scales.astype(kept)
+    if isinstance(entries, np.ndarray):
+        return np.asarray(entries, dtype=kept) / divisors
+    # Only the entries are new; the index arrays are shared.
+    values = entries.data / per_entry(entries, divisors)
+    return type(entries)((values, entries.indices, entries.indptr), shape=entries.shape)
 
 
 def canonical(matrix: Any) -> Any:

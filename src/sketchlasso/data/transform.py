@@ -7,15 +7,15 @@ nothing but the units.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.data.block_work import of_storage
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.opening import BlockHandle, DaskBlock
-from sketchlasso.data.storage import storage_of
+from sketchlasso.data.storage import divided_entries, per_entry, storage_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
@@ -122,15 +122,7 @@ def _dense(line: Any) -> FloatArray:
 
 def in_units(X: Any, unit: float) -> Any:
     """Return an array or sparse matrix X divided by `unit`, a power of two; X itself for 1."""
-    if unit == 1.0:
-        return X
-    exponent = 1 - int(np.frexp(unit)[1])
-    if sparse.issparse(X):
-        scaled: Any = X
-        scaled = scaled.copy()
-        scaled.data = np.ldexp(scaled.data, exponent)
-        return scaled
-    return np.ldexp(np.asarray(X), exponent)
+    return X if unit == 1.0 else divided_entries(X, np.full(X.shape[1], unit))
 
 
 def near_zero(X: Any) -> tuple[Any, FloatArray]:
@@ -155,8 +147,7 @@ def near_zero(X: Any) -> tuple[Any, FloatArray]:
     if isinstance(X, np.ndarray):
         return X - offsets, offsets
     near: Any = X.astype(np.float64)  # a copy
-    by_columns = np.repeat(offsets, np.diff(X.indptr)) if X.format == "csc" else offsets[X.indices]
-    near.data -= by_columns
+    near.data -= per_entry(X, offsets)
     return near, offsets
 
 
@@ -187,55 +178,7 @@ def divided_columns(X: Any, scales: FloatArray) -> Any:
 
     Blocks are divided when they are read.
     """
-    if not isinstance(X, BlockMatrix):
-        return _divided_entries(X, scales)
-    handles = {id(part.handle): _divided(part.handle, scales) for part in X._parts}
-    divided = BlockMatrix.__new__(BlockMatrix)
-    divided._take_over(
-        [replace(part, handle=handles[id(part.handle)]) for part in X._parts], X._checked
-    )
-    return divided
-
-
-def _divided_entries(entries: Any, scales: FloatArray) -> Any:
-    """Return entries (r, n) with their columns divided by `scales` (n,)."""
-    kept = entries.dtype if entries.dtype == np.float32 else np.float64
-    divisors = scales.astype(kept)
-    if isinstance(entries, np.ndarray):
-        return np.asarray(entries, dtype=kept) / divisors
-    stored: Any = sparse.csr_array(entries)
-    # Only the entries are new; the index arrays are shared.
-    values = stored.data / divisors[stored.indices]
-    return sparse.csr_array((values, stored.indices, stored.indptr), shape=stored.shape)
-
-
-@dataclass(frozen=True, eq=False)
-class _DividedBlock:
-    """A block whose columns are divided when it is loaded."""
-
-    handle: BlockHandle
-    scales: FloatArray
-    rows: int
-    columns: int
-    dtype: np.dtype[Any]
-    sparse: bool
-    name: str
-
-    def load(self) -> Any:
-        """Return the entries, divided."""
-        return _divided_entries(self.handle.load(), self.scales)
-
-
-def _divided(handle: BlockHandle, scales: FloatArray) -> BlockHandle:
-    dtype = np.dtype(np.float32 if handle.dtype == np.float32 else np.float64)
-    if not isinstance(handle, DaskBlock):
-        return _DividedBlock(
-            handle, scales, handle.rows, handle.columns, dtype, handle.sparse, handle.name
-        )
-    from dask.delayed import delayed  # installed, since Dask made the block
-
-    quotient = delayed(_divided_entries, pure=True)(handle.delayed, scales)
-    return replace(handle, delayed=quotient, dtype=dtype)
+    return X._divided(scales) if isinstance(X, BlockMatrix) else divided_entries(X, scales)
 
 
 def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArray:
@@ -243,15 +186,12 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
 
     Zero for columns that are constant up to rounding. A row of weight 2 counts as two rows.
     """
-    m = X.shape[0]
     if isinstance(X, BlockMatrix):
         means, squares = _of_blocks(X, weights, centred)
     else:
         means = _means(X, weights, centred)
         squares = storage_of(X).column_deviations(means, weights)
-    squares = squares / weights.sum()
-    # What rounding leaves of a constant column.
-    return np.sqrt(np.where(squares <= (m * np.finfo(np.float64).eps * means) ** 2, 0.0, squares))
+    return np.sqrt(less_rounding(squares / weights.sum(), means, X.shape[0]))
 
 
 def robust_scales(
@@ -277,7 +217,7 @@ def _of_blocks(X: BlockMatrix, weights: FloatArray, centred: bool) -> tuple[Floa
         return means, weights[0] * survey.deviations(means)
     means = X.T @ weights / weights.sum() if centred else np.zeros(X.shape[1])
     own = [(part,) for part in X.split(weights)]
-    return means, X.run_sum(_block_deviations, (means,), own)
+    return means, X.run_sum(of_storage, ("column_deviations", means), own)
 
 
 def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
@@ -287,5 +227,7 @@ def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
     return storage_of(X).column_sums(weights) / weights.sum()
 
 
-def _block_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:
-    return storage_of(entries).column_deviations(means, weights)
+def less_rounding(variances: FloatArray, means: FloatArray, m: int) -> FloatArray:
+    """Return variances (n,) of columns of m entries, zero where they are due to rounding alone."""
+    floor = (m * np.finfo(np.float64).eps * means) ** 2
+    return np.where(variances <= floor, 0.0, variances)

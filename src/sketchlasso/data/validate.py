@@ -14,13 +14,15 @@ from scipy.sparse.linalg import LinearOperator
 from sketchlasso.cluster import active_engine, cluster, holder_of
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage, OperatorStorage
+from sketchlasso.data.protocol import Storage
 from sketchlasso.data.storage import (
     DenseStorage,
     SparseStorage,
-    Storage,
     canonical,
+    check_two_axes,
     dense_product,
     find_entry,
+    floating,
     is_dask_array,
     is_sparse,
 )
@@ -47,13 +49,23 @@ def as_storage(X: MatrixLike) -> Storage:
     X = as_blocks(X)
     if isinstance(X, BlockMatrix):
         return BlockStorage(X)
-    if isinstance(X, LinearOperator):
-        _check_shape(tuple(X.shape))
-        _check_kind(np.dtype(X.dtype))
-        return OperatorStorage(X)
-    if sparse.issparse(X):
-        return _sparse_storage(X)
-    return _dense_storage(_as_array(X))
+    stored: Any = X if isinstance(X, LinearOperator) or is_sparse(X) else _as_array(X)
+    _check_shape(tuple(stored.shape))
+    _check_kind(np.dtype(stored.dtype))
+    if isinstance(stored, LinearOperator):
+        return OperatorStorage(stored)
+    if is_sparse(stored):
+        by_columns = stored.format == "csc"
+        array = canonical(sparse.csc_array(stored) if by_columns else sparse.csr_array(stored))
+        array = array.astype(floating(array.dtype), copy=False)
+        _check_finite(array)
+        return SparseStorage(array)
+    # A memory map is cast block by block; an array in memory is cast once.
+    if stored.dtype.kind in "biu" and not isinstance(stored, np.memmap):
+        stored = stored.astype(np.float64)
+    if stored.dtype.kind == "f":
+        _check_finite(stored)
+    return DenseStorage(stored)
 
 
 def as_rows(X: Any) -> Any:
@@ -116,8 +128,7 @@ def as_factor(name: str, values: ArrayLike) -> RealArray:
     array = np.asarray(values)
     _check_shape(array.shape, name, "(rows, rank)")
     _check_kind(array.dtype, name)
-    kept = array.dtype == np.float32
-    factor: RealArray = array.astype(np.float32) if kept else array.astype(np.float64)
+    factor: RealArray = array.astype(floating(array.dtype))
     _check_finite(factor, name)
     return factor
 
@@ -194,35 +205,10 @@ def _frame_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[Any]:
     return np.column_stack(columns).astype(np.float64)
 
 
-def _dense_storage(values: NDArray[Any]) -> DenseStorage:
-    _check_shape(values.shape)
-    _check_kind(values.dtype)
-    # A memory map is cast block by block; an array in memory is cast once.
-    if values.dtype.kind in "biu" and not isinstance(values, np.memmap):
-        values = values.astype(np.float64)
-    if values.dtype.kind == "f":
-        _check_finite(values)
-    return DenseStorage(values)
-
-
-def _sparse_storage(X: Any) -> SparseStorage:
-    _check_shape(tuple(X.shape))
-    _check_kind(X.dtype)
-    array = canonical(sparse.csc_array(X) if X.format == "csc" else sparse.csr_array(X))
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    _check_finite(array)
-    return SparseStorage(array)
-
-
 def _check_shape(
     shape: tuple[int, ...], name: str = "X", wanted: str = "(n_samples, n_features)"
 ) -> None:
-    if len(shape) != 2:
-        raise InvalidInputError(
-            f"{name} has shape {shape}, but a matrix of shape {wanted} is needed; reshape it to "
-            "two dimensions, and check the order of the arguments."
-        )
+    check_two_axes(shape, name, wanted)
     if 0 in shape:
         raise InvalidInputError(
             f"{name} is empty (shape {shape}), but at least one row and one column are needed; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -41,19 +41,10 @@ def read_npz(source: Source, options: ReadOptions) -> Table:
     arrays of these names.
     """
     with open_npz(source) as stored:
-        held = list(stored)
-        X = stored.sparse() if is_sparse(held) else stored[matrix_key(source, stored)]
-        key = target_key(source, held, options.target)
-        y = None if key is None else stored[key]
-        names = texts(stored, "feature_names")
-        label = texts(stored, "target_name")
-    column = None if isinstance(options.target, str) else options.target
-    if y is not None and column is not None:
-        y, label = None, None
-    target_name = key if label is None and key != "y" else label
-    if isinstance(target_name, tuple) and len(target_name) == 1:
-        target_name = target_name[0]
-    return finished_table(source, X, replace(options, target=column), y, names, target_name)
+        X = stored.sparse() if stored.is_sparse else stored[stored.matrix_key()]
+        column, y, label = stored.target(options.target)
+        names = stored.texts("feature_names")
+    return finished_table(source, X, replace(options, target=column), y, names, label)
 
 
 def read_npy(source: Source, options: ReadOptions) -> Table:
@@ -112,43 +103,6 @@ def write_npy(path: Path, table: Table) -> None:
         np.save(file, np.asarray(table.X), allow_pickle=False)
 
 
-def is_sparse(held: Iterable[str]) -> bool:
-    """Whether arrays of these names are a sparse matrix of SciPy's."""
-    return set(held) >= SPARSE_KEYS
-
-
-def matrix_key(source: Source, stored: NpzArchive) -> str:
-    """Name of the array that is X."""
-    if "X" in stored:
-        return "X"
-    matrices = [name for name in stored if stored.header(name).ndim == 2]
-    if len(matrices) == 1:
-        return str(matrices[0])
-    raise InvalidInputError(
-        f"{source} holds the arrays {', '.join(stored)}, but a matrix called X (or one matrix "
-        "alone) is needed; save it with numpy.savez(path, X=X, y=y)."
-    )
-
-
-def target_key(source: Source, held: Sequence[str], target: int | str | None) -> str | None:
-    """Name of the array that is y, or None."""
-    if not isinstance(target, str):
-        return "y" if "y" in held else None
-    if target not in held:
-        others = [name for name in held if name not in {"X", *SPARSE_KEYS, "indices", "indptr"}]
-        raise InvalidInputError(
-            Argument("target", target),
-            f" is not an array of {source}{nearest(target, others)}; give one of its other arrays "
-            f"({', '.join(others) or 'there are none'}) or the position of a column of X.",
-        )
-    return target
-
-
-def texts(stored: NpzArchive, key: str) -> tuple[str, ...] | None:
-    """Return an array of text by its name, or None."""
-    return tuple(map(str, np.atleast_1d(stored[key]))) if key in stored else None
-
-
 def finished_table(
     source: Source,
     X: Any,
@@ -186,8 +140,8 @@ def check_matrix(source: Source, X: Any, what: str) -> None:
 class NpzArchive:
     """The arrays of an npz file by name, read on access."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
+    def __init__(self, source: Source, archive: zipfile.ZipFile) -> None:
+        self._source, self._archive = source, archive
         self._members = {
             info.filename.removesuffix(".npy"): info
             for info in archive.infolist()
@@ -213,6 +167,45 @@ class NpzArchive:
         info = self._checked(name)
         with self._archive.open(info) as member:
             return read_array_header(member, info.file_size)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the arrays are a sparse matrix of SciPy's."""
+        return self._members.keys() >= SPARSE_KEYS
+
+    def matrix_key(self) -> str:
+        """Name of the array that is X."""
+        if "X" in self:
+            return "X"
+        matrices = [name for name in self if self.header(name).ndim == 2]
+        if len(matrices) == 1:
+            return matrices[0]
+        raise InvalidInputError(
+            f"{self._source} holds the arrays {', '.join(self)}, but a matrix called X (or one "
+            "matrix alone) is needed; save it with numpy.savez(path, X=X, y=y)."
+        )
+
+    def target(self, given: int | str | None) -> tuple[int | None, NDArray[Any] | None, Any]:
+        """Return the column of X that is the target, or the array that is y and its name."""
+        if given is not None and not isinstance(given, str):
+            return given, None, None
+        if given is not None and given not in self:
+            others = [name for name in self if name not in {"X", *SPARSE_KEYS, "indices", "indptr"}]
+            raise InvalidInputError(
+                Argument("target", given),
+                f" is not an array of {self._source}{nearest(given, others)}; give one of its "
+                f"other arrays ({', '.join(others) or 'there are none'}) or the position of a "
+                "column of X.",
+            )
+        key = "y" if given is None else given
+        if key not in self:
+            return None, None, None
+        names = self.texts("target_name") or (() if key == "y" else (key,))
+        return None, self[key], names[0] if len(names) == 1 else names or None
+
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        """Return an array of text by its name, or None."""
+        return tuple(map(str, np.atleast_1d(self[key]))) if key in self else None
 
     def sparse(self) -> Any:
         """Return the sparse matrix (m, n) that SciPy's ``save_npz`` wrote."""
@@ -251,7 +244,7 @@ class NpzArchive:
 def open_npz(source: Source) -> Iterator[NpzArchive]:
     """Open an npz file as a mapping of arrays, with damage translated into one sentence."""
     with _understood(source), source.guarded(), zipfile.ZipFile(source.path) as archive:
-        yield NpzArchive(archive)
+        yield NpzArchive(source, archive)
 
 
 def npy_header(source: Source) -> ArrayHeader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,7 +17,7 @@ from sketchlasso.files.cells import MISSING
 from sketchlasso.files.mixed import Gathered
 from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source, require
-from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
+from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import UnfitError, check_memory
 
@@ -38,27 +39,25 @@ def read_arrow(source: Source, options: ReadOptions, groups: Sequence[int] | Non
     """Read a Parquet, Arrow or Feather file, or some row groups of a Parquet file."""
     with open_batches(source, groups) as (names, batches):
         columns = options.columns(source, names, len(names))
-        return _table(source, columns, batches([names[i] for i in columns.used]), options)
+        rows = _gathered(source, columns, batches, options)
+    if not len(rows):
+        raise NoRowsError(f"{source} holds no rows; give a file with data.")
+    return rows.table()
 
 
-def read_arrow_target(source: Source, columns: Columns) -> NDArray[Any]:
+def read_arrow_target(source: Source, columns: Columns, options: ReadOptions) -> NDArray[Any]:
     """Read the target (rows,) alone; of a Parquet file no other column is touched."""
-    assert columns.names is not None and columns.target is not None
-    name = columns.names[columns.target]
-    labels: list[NDArray[Any]] = []
-    done = 0
+    assert columns.target is not None
     with open_batches(source) as (_, batches):
-        for batch in batches([name]):
-            column = batch.column(batch.schema.names.index(name))
-            if column.null_count:
-                row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-                raise InvalidInputError(
-                    f"{source} has no target in row {done + row + 1}, column {name!r}, but every "
-                    "row of a shard needs one; fill it in or delete the row."
-                )
-            labels.append(_labels(source, columns, columns.target, column))
-            done += batch.num_rows
-    return np.concatenate(labels) if labels else np.empty(0)
+        rows = _gathered(source, replace(columns, features=()), batches, options)
+    y, lost = rows.targets()
+    if lost.any():
+        raise InvalidInputError(
+            f"{source} has no target in {rows.where(int(np.argmax(lost)))}, column "
+            f"{columns.label(columns.target)}, but every row of a shard needs one; fill it in or "
+            "delete the row."
+        )
+    return np.asarray(y)
 
 
 @contextmanager
@@ -109,17 +108,12 @@ def _checked(batch: Any) -> Any:
     return batch
 
 
-def write_parquet(path: Path, table: Table) -> None:
+def write_arrow(path: Path, table: Table, *, parquet: bool = False) -> None:
     """Write ids, features and the target, in this order, one column each."""
-    _write(path, table, require("pyarrow.parquet", "writing Parquet files").ParquetWriter)
-
-
-def write_arrow(path: Path, table: Table) -> None:
-    """Write ids, features and the target, in this order, one column each."""
-    _write(path, table, require("pyarrow.ipc", "writing Arrow files").new_file)
-
-
-def _write(path: Path, table: Table, open_writer: Callable[[Any, Any], Any]) -> None:
+    if parquet:
+        open_writer = require("pyarrow.parquet", "writing Parquet files").ParquetWriter
+    else:
+        open_writer = require("pyarrow.ipc", "writing Arrow files").new_file
     batches = _batches(path, table)
     first = next(batches)
     with replacing(path) as file, open_writer(file, first.schema) as writer:
@@ -149,33 +143,31 @@ def _guarded(source: Source) -> Iterator[None]:
         raise source.misread(broken) from broken
 
 
-def _table(source: Source, columns: Columns, batches: Any, options: ReadOptions) -> Table:
+def _gathered(source: Source, columns: Columns, batches: Batches, options: ReadOptions) -> Gathered:
     assert columns.names is not None
     body: Gathered | None = None
-    for batch in batches:
-        places = {name: i for i, name in enumerate(batch.schema.names)}
+    for batch in batches([columns.names[i] for i in columns.used]):
+        found = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
         if body is None:
-            kinds = {str(batch.column(places[name]).type) for name in columns.feature_names or ()}
-            common = np.dtype(np.float32 if kinds == {"float"} else np.float64)
-            body = Gathered(source, columns, options, options.real_type() or common)
+            kinds = {str(found[name].type) for name in columns.feature_names or ()}
+            common = np.float32 if kinds == {"float"} else np.float64
+            body = Gathered(source, columns, options, options.type_of(common))
         block = np.empty((batch.num_rows, len(columns.features)))
         for j, position in enumerate(columns.features):
-            column = batch.column(places[columns.names[position]])
-            column = _numbers_alone(body, j, column)
+            column = _numbers_alone(body, j, found[columns.names[position]])
             block[:, j] = _numbers(source, columns, position, column)
         if columns.target is not None:
-            column = batch.column(places[columns.names[columns.target]])
-            labels = _labels(source, columns, columns.target, column)
-            body.add_labels(labels, column.is_null().to_numpy(zero_copy_only=False))
+            column, cells = _texts(found[columns.names[columns.target]])
+            if cells is None:
+                body.add_targets(_numbers(source, columns, columns.target, column), {})
+            else:
+                texts = {row: cell for row, cell in enumerate(cells) if cell is not None}
+                body.add_targets(np.full(len(cells), np.nan), texts)
         if columns.id is not None:
-            cells = batch.column(places[columns.names[columns.id]]).to_pylist()
-            body.add_ids(["" if cell is None else str(cell) for cell in cells])
+            cells = found[columns.names[columns.id]].to_pylist()
+            body.ids += ["" if cell is None else str(cell) for cell in cells]
         body.append(block)
-    if body is None or not len(body):
-        raise NoRowsError(f"{source} holds no rows; give a file with data.")
-    table = body.table()
-    finite_or_refuse(str(source), table.X, table.y, table.feature_names)
-    return table
+    return body or Gathered(source, columns, options, np.float64)
 
 
 def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
@@ -183,22 +175,14 @@ def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
     pyarrow = require("pyarrow", "reading these files")
     column, cells = _texts(column)
     if cells is not None:
-        for row, cell in enumerate(cells):
+        for row, cell in enumerate(cells, start=len(body)):
             if cell is not None and cell.strip().lower() not in MISSING:
-                body.add_text(place, len(body) + row, cell.strip())
+                body.texts[place][row] = cell.strip()
     elif pyarrow.types.is_temporal(column.type):
-        body.add_dates(place)
+        body.dates.add(place)
     else:
         return column
     return pyarrow.nulls(len(column), pyarrow.float64())
-
-
-def _labels(source: Source, columns: Columns, position: int, column: Any) -> NDArray[Any]:
-    """Return targets (b,) as numbers or text; NaN or empty where they are missing."""
-    column, cells = _texts(column)
-    if cells is not None:
-        return np.array(["" if cell is None else cell for cell in cells], np.str_)
-    return _numbers(source, columns, position, column)
 
 
 def _texts(column: Any) -> tuple[Any, list[str | None] | None]:

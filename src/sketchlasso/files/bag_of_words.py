@@ -27,7 +27,7 @@ from scipy import sparse
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import COMPRESSIONS, Source, read_lines
-from sketchlasso.files.table import GrowingArray, Table, as_csr
+from sketchlasso.files.table import GrowingArray, Table, as_csr, refuse_target
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import check_shape
 
@@ -56,13 +56,9 @@ def read_bag_of_words(source: Source, options: ReadOptions) -> Table:
 
 def write_bag_of_words(path: Path, table: Table) -> None:
     """Write word counts, and the words to a vocab file if they are known."""
+    refuse_target(path, table)
     X = sparse.csr_array(table.X)
     X.eliminate_zeros()
-    if table.y is not None:
-        raise InvalidInputError(
-            f"{path} cannot be written: bag-of-words files hold no target but the table has one; "
-            "leave y out or write an npz file."
-        )
     wrong = X.data[(X.data < 1) | (X.data != np.rint(X.data))]
     if len(wrong):
         raise InvalidInputError(
@@ -101,7 +97,7 @@ def _triples(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return rows, columns (both from 0) and counts, each of shape (entries,)."""
     kinds = [np.int32 if size <= np.iinfo(np.int32).max else np.int64 for size in shape]
-    kept = [GrowingArray(kind) for kind in (*kinds, options.real_type() or np.float64)]
+    kept = [GrowingArray(kind) for kind in (*kinds, options.type_of(np.float64))]
     for block in line_blocks(file):
         done = len(kept[0])
         values = parse_numbers(block, np.int64)

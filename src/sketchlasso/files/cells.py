@@ -116,10 +116,13 @@ class Cells:
 
 def is_number(cell: str) -> bool:
     """Whether a cell is a finite or infinite number; a missing value is not."""
-    if cell.strip().lower() in MISSING:
-        return False
+    return cell.strip().lower() not in MISSING and parses(cell)
+
+
+def parses(word: str | bytes, kind: type[int] | type[float] = float) -> bool:
+    """Whether Python reads a word as a number of this kind."""
     try:
-        float(cell)
+        kind(word)
     except ValueError:
         return False
     return True
@@ -152,6 +155,8 @@ def counted(count: int, thing: str, rest: str = "") -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}{rest}"
 
 
-def shortened(text: str) -> str:
-    """Return a text in quotes, cut if it is long."""
-    return repr(text if len(text) <= 24 else text[:21] + "...")
+def shortened(value: object, most: int = 24) -> str:
+    """Return a text in quotes, or any other value, cut if it is long."""
+    text = str(value)
+    text = text if len(text) <= most else text[: most - 3] + "..."
+    return repr(text) if isinstance(value, str) else text

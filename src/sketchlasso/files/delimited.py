@@ -10,15 +10,13 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.cells import MISSING, is_dressed_number, is_number, with_point
+from sketchlasso.files.cells import MISSING, is_number, with_point
 from sketchlasso.files.mixed import Gathered
 from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
@@ -40,10 +38,11 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
         reader = DelimitedReader(source, file, options.separator)
         names = reader.names(options.header)
         columns = options.columns(source, names, reader.width)
-        body = _Body(source, columns, options, reader.separator)
+        comma = options.mixed and reader.separator != ","
+        rows = Gathered(source, columns, options, options.type_of(np.float64), comma)
         for lines, records in reader.blocks():
-            body.append(lines, records)
-    return body.rows.table()
+            _append(rows, columns, comma, lines, records)
+    return rows.table()
 
 
 def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
@@ -162,91 +161,38 @@ class DelimitedReader:
             ) from problem
 
 
-class _Body:
-    """Converts the records of a text table, block by block."""
+def _append(
+    rows: Gathered, columns: Columns, comma: bool, lines: list[int], records: Records
+) -> None:
+    """Convert one block of records; with `comma`, targets may have decimal commas."""
+    features, done = columns.features, len(rows)
+    if columns.target is not None:
+        cells = [record[columns.target] for record in records]
+        rows.add_targets(*_numbers_and_texts(list(map(with_point, cells)) if comma else cells))
+    if columns.id is not None:
+        rows.ids += [record[columns.id].strip() for record in records]
+    if len(features) < len(records[0]):
+        records = [[record[place] for place in features] for record in records]
+    try:
+        values = np.array(records, dtype=np.float64)
+    except ValueError:
+        values = np.empty((len(records), len(features)))
+        for j, column in enumerate(zip(*records, strict=True)):
+            values[:, j], texts = _numbers_and_texts(column)
+            rows.texts[j].update((done + i, text) for i, text in texts.items())
+    rows.append(values, lines)
 
-    def __init__(
-        self, source: Source, columns: Columns, options: ReadOptions, separator: str
-    ) -> None:
-        self._source, self._columns = source, columns
-        self._decimal_comma = options.mixed and separator != ","
-        dtype = options.real_type() or np.dtype(np.float64)
-        self.rows = Gathered(source, columns, options, dtype, self._decimal_comma)
-        self._first_kind: tuple[str, int, str] | None = None
 
-    def append(self, lines: list[int], records: Records) -> None:
-        """Convert one block of records."""
-        features = self._columns.features
-        if self._columns.target is not None:
-            cells = [record[self._columns.target] for record in records]
-            self.rows.add_labels(*self._response(lines, cells))
-        if self._columns.id is not None:
-            self.rows.add_ids([record[self._columns.id].strip() for record in records])
-        if len(features) < len(records[0]):
-            pick = itemgetter(*features)
-            many = len(features) > 1
-            records = [list(pick(r)) if many else [r[features[0]]] for r in records]
-        try:
-            values = np.array(records, dtype=np.float64)
-        except ValueError:
-            values = self._split_cells(records)
-        self.rows.append(values, lines)
-
-    def _split_cells(self, records: Records) -> FloatArray:
-        """Return numbers (b, features), NaN for gaps and for text, which is kept separately."""
-        values = np.empty((len(records), len(self._columns.features)))
-        done = len(self.rows)
-        for j, cells in enumerate(zip(*records, strict=True)):
-            try:
-                values[:, j] = np.array(cells, dtype=np.float64)
-            except ValueError:
-                for i, cell in enumerate(cells):
-                    number = is_number(cell)
-                    values[i, j] = float(cell) if number else np.nan
-                    if not number and cell.strip().lower() not in MISSING:
-                        self.rows.add_text(j, done + i, cell.strip())
-        return values
-
-    def _response(
-        self, lines: list[int], cells: list[str]
-    ) -> tuple[NDArray[Any] | None, NDArray[np.bool_]]:
-        """Return the targets of a block, None where all are missing, and which are missing."""
-        assert self._columns.target is not None
-        if self._decimal_comma:
-            cells = [with_point(cell) for cell in cells]
-        lost = np.zeros(len(cells), dtype=bool)
-        for place, (line, cell) in enumerate(zip(lines, cells, strict=True)):
-            kind = "a number" if is_number(cell) else "text"
-            if cell.strip().lower() in MISSING:
-                lost[place] = True
-                continue
-            if self._first_kind is None:
-                self._first_kind = (kind, line, cell)
-            elif kind != self._first_kind[0]:
-                raise InvalidInputError(
-                    f"{self._source} mixes numbers and text in its target, column "
-                    f"{self._columns.label(self._columns.target)}: {self._first_kind[2]!r} in line "
-                    f"{self._first_kind[1]} but {cell!r} in line {line}; make them all numbers or "
-                    "all text."
-                )
-        if self._first_kind is None:
-            return None, lost
-        if self._first_kind[0] == "text":
-            if all(is_dressed_number(cell.strip()) for cell in cells):
-                raise InvalidInputError(
-                    f"{self._source} holds numbers written as text in its target, column "
-                    f"{self._columns.label(self._columns.target)}, such as "
-                    f"{self._first_kind[2]!r}; write them with digits and a decimal point alone."
-                )
-            return np.array([cell.strip() for cell in cells], dtype=np.str_), lost
-        values = np.array(["nan" if gone else cell for cell, gone in zip(cells, lost, strict=True)])
-        numbers = values.astype(np.float64)
-        infinite = ~np.isfinite(numbers) & ~lost
-        if infinite.any():
-            place = int(np.argmax(infinite))
-            raise InvalidInputError(
-                f"{self._source} holds {cells[place].strip()!r} in line {lines[place]}, column "
-                f"{self._columns.label(self._columns.target)}, but the target must be finite; "
-                "correct it or delete the line."
-            )
-        return numbers, lost
+def _numbers_and_texts(cells: Sequence[str]) -> tuple[FloatArray, dict[int, str]]:
+    """Return the numbers (b,) among cells, NaN for others, and by place those that are text."""
+    texts: dict[int, str] = {}
+    try:
+        return np.array(cells, dtype=np.float64), texts
+    except ValueError:
+        values = np.full(len(cells), np.nan)
+    for i, cell in enumerate(cells):
+        if is_number(cell):
+            values[i] = float(cell)
+        elif cell.strip().lower() not in MISSING:
+            texts[i] = cell.strip()
+    return values, texts

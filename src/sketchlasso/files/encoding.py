@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -113,14 +113,7 @@ class Encoding:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the rules as JSON, for the header of a model file."""
-        return [
-            {
-                "name": rule.name,
-                "levels": None if rule.levels is None else list(rule.levels),
-                "fill": rule.fill,
-            }
-            for rule in self.columns
-        ]
+        return [asdict(rule) for rule in self.columns]
 
     @classmethod
     def from_json(cls, stored: Any) -> Encoding:
@@ -149,7 +142,7 @@ class Encoding:
 def _rule(name: Any, levels: Any, fill: Any) -> ColumnRule:
     """Return a rule; refuse values of wrong types."""
     texts = [] if levels is None else levels
-    right = isinstance(name, str) and isinstance(texts, list)
+    right = isinstance(name, str) and isinstance(texts, list | tuple)
     right = right and all(isinstance(level, str) for level in texts)
     kind: Any = (float, int) if levels is None else str
     if not right or not (fill is None or (isinstance(fill, kind) and not isinstance(fill, bool))):

@@ -113,7 +113,14 @@ def fetch_dataset(
         own = Path(folder) / chosen.folder
         if _missing_file(chosen, own) is None:
             return _read(chosen, own)
-    own = _cache(cache) / chosen.folder
+    kept = cache_folder() if cache is None else Path(cache)
+    if kept is None:
+        raise StoredFileError(
+            "this user has no home folder to keep downloads in; give ",
+            Argument("cache"),
+            ", a folder.",
+        )
+    own = kept / chosen.folder
     if download:
         _download(name, chosen, own)
     elif (absent := _missing_file(chosen, own)) is not None:
@@ -144,25 +151,9 @@ def _missing_file(chosen: DataSet, folder: Path) -> str | None:
     return next((file for file in chosen.files if not (folder / file).is_file()), None)
 
 
-def _cache(cache: str | os.PathLike[str] | None) -> Path:
-    if cache is not None:
-        return Path(cache)
-    folder = cache_folder()
-    if folder is None:
-        raise StoredFileError(
-            "this user has no home folder to keep downloads in; give ",
-            Argument("cache"),
-            ", a folder.",
-        )
-    return folder
-
-
 def _read(chosen: DataSet, folder: Path) -> Table:
     path = folder / chosen.files[0]
-    if chosen.format == "svmlight":
-        table = read_table(path, format="svmlight", multilabel=chosen.multilabel)
-    else:
-        table = read_table(path, format=chosen.format)
+    table = read_table(path, format=chosen.format, multilabel=chosen.multilabel)
     held: Any = table.X
     if table.shape[1] < chosen.shape[1] and chosen.format == "svmlight":
         held.resize(table.shape[0], chosen.shape[1])  # svmlight does not count empty last columns
@@ -184,30 +175,27 @@ def _download(name: str, chosen: DataSet, folder: Path) -> None:
         known = noted.read_text().strip() if noted.is_file() else None
         if (folder / file).is_file() and known in (None, _sha256(folder / file)):
             continue
-        _retrieve(name, chosen.url + file, folder, file, known)
+        pooch = require("pooch", "downloading data sets")
+        pooch.get_logger().setLevel("WARNING")
+        url = chosen.url + file
+        try:
+            pooch.retrieve(
+                url,
+                None if known is None else f"sha256:{known}",
+                fname=file,
+                path=folder,
+                downloader=pooch.HTTPDownloader(timeout=30),
+            )
+        except (OSError, ValueError) as problem:  # requests' exceptions are OSErrors
+            changed = isinstance(problem, ValueError) and "hash" in str(problem)
+            reason = "its checksum is not the expected one" if changed else type(problem).__name__
+            raise StoredFileError(
+                f"the data set {name!r} could not be downloaded from {url} ({reason}); connect "
+                f"and try again, or put {file} in the folder {folder}."
+            ) from problem
         if known is None:
             with replacing(noted) as note:
                 note.write(f"{_sha256(folder / file)}\n".encode())
-
-
-def _retrieve(name: str, url: str, folder: Path, file: str, known: str | None) -> None:
-    pooch = require("pooch", "downloading data sets")
-    pooch.get_logger().setLevel("WARNING")
-    try:
-        pooch.retrieve(
-            url,
-            None if known is None else f"sha256:{known}",
-            fname=file,
-            path=folder,
-            downloader=pooch.HTTPDownloader(timeout=30),
-        )
-    except (OSError, ValueError) as problem:  # requests' exceptions are OSErrors
-        changed = isinstance(problem, ValueError) and "hash" in str(problem)
-        reason = "its checksum is not the expected one" if changed else type(problem).__name__
-        raise StoredFileError(
-            f"the data set {name!r} could not be downloaded from {url} ({reason}); connect and "
-            f"try again, or put {file} in the folder {folder}."
-        ) from problem
 
 
 def _sha256(path: Path) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.arrays import read_npy, read_npz, write_npy, write_npz
-from sketchlasso.files.arrow import read_arrow, write_arrow, write_parquet
+from sketchlasso.files.arrow import read_arrow, write_arrow
 from sketchlasso.files.bag_of_words import read_bag_of_words, write_bag_of_words
 from sketchlasso.files.delimited import read_delimited, write_delimited
 from sketchlasso.files.encoding import Encoding
@@ -34,7 +34,7 @@ HANDLERS: dict[str, tuple[Reader, Writer]] = {
     "bag-of-words": (read_bag_of_words, write_bag_of_words),
     "csv": (read_delimited, write_delimited),
     "tsv": (read_delimited, partial(write_delimited, separator="\t")),
-    "parquet": (read_arrow, write_parquet),
+    "parquet": (read_arrow, partial(write_arrow, parquet=True)),
     "arrow": (read_arrow, write_arrow),
     "npz": (read_npz, write_npz),
     "npy": (read_npy, write_npy),

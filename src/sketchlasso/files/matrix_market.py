@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sketchlasso.errors import StoredFileError
 from sketchlasso.files.arrays import check_matrix, finished_table
 from sketchlasso.files.bag_of_words import line_blocks, parse_numbers
+from sketchlasso.files.cells import parses
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source
 from sketchlasso.files.table import GrowingArray, Table, refuse_target
@@ -106,7 +107,7 @@ def _numbers(source: Source, file: BinaryIO, banner: Banner) -> NDArray[np.float
     for block in line_blocks(file):
         numbers = parse_numbers(block, np.float64)
         if numbers is None:
-            wrong = next((word for word in block.split() if not _is_number(word)), b"")
+            wrong = next((word for word in block.split() if not parses(word) or b"_" in word), b"")
             shown = wrong[:40].decode("utf-8", "replace")
             raise source.damaged(f"holds {shown!r} where a number belongs")
         found.append(numbers)
@@ -114,14 +115,6 @@ def _numbers(source: Source, file: BinaryIO, banner: Banner) -> NDArray[np.float
             break
     source.check_count(len(found), wanted, "numbers that its sizes promise")
     return found.take().reshape(banner.entries, banner.width)
-
-
-def _is_number(word: bytes) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return b"_" not in word
 
 
 def _sparse(banner: Banner, numbers: NDArray[np.float64]) -> Any:

@@ -6,19 +6,28 @@ names all columns that cannot be used.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError, Part
-from sketchlasso.files.cells import CORRECT, Cells, Fault, counted, gaps_of, shortened
+from sketchlasso.files.cells import (
+    CORRECT,
+    Cells,
+    Fault,
+    counted,
+    gaps_of,
+    is_dressed_number,
+    shortened,
+)
 from sketchlasso.files.encoding import ColumnRule, Encoding
 from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.table import GrowingArray, Table
-from sketchlasso.types import FloatArray
+from sketchlasso.types import BoolArray, FloatArray
 
 # Remedies for missing values: in a new table, in targets only, in data for a fitted model.
 FILL: tuple[Part, ...] = (
@@ -41,10 +50,15 @@ UNFILLED: tuple[Part, ...] = (
     ", which then fills them here too",
 )
 
+# The position of a column, its fault, and the remedy.
+_ColumnFault: TypeAlias = "tuple[int, str, tuple[Part, ...]]"
+
 
 class Gathered:
     """Features of type `dtype`, targets and ids of the rows read so far.
 
+    Readers keep the cells of features that are text in `texts`, one dictionary by row for each
+    feature, the features that hold dates in `dates`, and the identifiers of rows in `ids`.
     `decimal_comma` says whether 1,5 may stand for 1.5.
     """
 
@@ -57,14 +71,16 @@ class Gathered:
         decimal_comma: bool = False,
     ) -> None:
         self._source, self._columns, self._options = source, columns, options
-        self._decimal_comma = decimal_comma
+        self._dtype, self._decimal_comma = dtype, decimal_comma
         self._features = GrowingArray(dtype, len(columns.features))
-        self._texts: list[dict[int, str]] = [{} for _ in columns.features]
-        self._dates: set[int] = set()
+        self.texts: list[dict[int, str]] = [{} for _ in columns.features]
+        self.dates: set[int] = set()
+        self.ids: list[str] = []
         self._plain = True
-        self._labels: list[tuple[NDArray[Any] | None, NDArray[np.bool_]]] = []
-        self._ids: list[str] = []
-        self._lines = GrowingArray(np.int64)
+        # Numbers, and the places of texts among the labels found so far, -1 where there is none.
+        self._targets = GrowingArray(np.float64, 2)
+        self._labels: dict[str, int] = {}
+        self._lines = array("q")
 
     def __len__(self) -> int:
         return len(self._features)
@@ -74,45 +90,50 @@ class Gathered:
 
         Rows of a file without lines are called by their numbers from 1.
         """
-        self._lines.append(np.asarray(lines, dtype=np.int64))
+        self._lines.extend(lines)
+        with np.errstate(over="ignore"):
+            values = values.astype(self._dtype, copy=False)
         self._plain = self._plain and bool(np.isfinite(values).all())
         self._features.append(values)
 
-    def add_text(self, column: int, row: int, text: str) -> None:
-        """Keep the cell of a feature, by its place among the features, as text."""
-        self._texts[column][row] = text
+    def add_targets(self, numbers: FloatArray, texts: Mapping[int, str]) -> None:
+        """Add targets (b,), NaN where they are missing or one of the texts, by place."""
+        places = np.full(len(numbers), -1)
+        for row, text in texts.items():
+            places[row] = self._labels.setdefault(text, len(self._labels))
+        self._targets.append(np.column_stack([numbers, places]))
 
-    def add_dates(self, column: int) -> None:
-        """Note that a feature holds dates."""
-        self._dates.add(column)
-
-    def add_labels(self, labels: NDArray[Any] | None, lost: NDArray[np.bool_]) -> None:
-        """Add targets (b,), None where all of them are missing, and which are missing (b,)."""
-        self._labels.append((labels, lost))
-
-    def add_ids(self, ids: Sequence[str]) -> None:
-        """Add the identifiers of rows."""
-        self._ids += ids
+    def where(self, row: int) -> str:
+        """Return the name of a row in a sentence."""
+        return f"line {self._lines[row]}" if self._lines else f"row {row + 1}"
 
     def table(self) -> Table:
         """Return the table, with categories as features and gaps filled."""
-        y, lost = self._targets()
+        y, lost = self.targets()
         X = self._features.take()
-        ids = np.array(self._ids, dtype=np.str_) if self._ids else None
-        columns, encoding = self._columns, self._options.encoding
+        ids = np.array(self.ids, dtype=np.str_) if self.ids else None
+        columns, encoding, impute = self._columns, self._options.encoding, self._options.impute
         if self._plain and encoding is None and not lost.any():
             return Table(
                 X, y, columns.feature_names, columns.target_name, str(self._source), ids=ids
             )
-        cells = self._cells(X)
+        cells = [
+            Cells(
+                np.array(X[:, j], dtype=np.float64),
+                texts,
+                self._decimal_comma,
+                j in self.dates,
+                self.where,
+            )
+            for j, texts in enumerate(self.texts)
+        ]
         if not self._options.mixed:
-            raise _not_numbers(self._source, columns, cells, lost)
-        _refuse_faults(self._source, columns, cells, lost, self._options)
-        kept, notes = _kept(columns, cells, lost, self._options)
+            raise self._not_numbers(cells, lost)
+        self._refuse_faults(cells, lost)
+        kept, notes = self._kept(cells, lost)
         rules, blocks = [], []
         for j, position in enumerate(columns.features):
             name = str(position + 1) if columns.names is None else columns.names[position]
-            impute = self._options.impute
             rule = encoding.columns[j] if encoding else _found_rule(name, cells[j], kept, impute)
             block, remarks = _features(cells[j], rule, kept)
             rules.append(rule)
@@ -133,93 +154,121 @@ class Gathered:
             gaps=gaps if gaps.any() else None,
         )
 
-    def _cells(self, X: NDArray[Any]) -> list[Cells]:
-        """Return the cells of every feature, given their numbers X (m, features)."""
-        lines, comma = self._lines.take(), self._decimal_comma
-
-        def where(row: int) -> str:
-            return f"line {lines[row]}" if len(lines) else f"row {row + 1}"
-
-        return [
-            Cells(np.array(X[:, j], dtype=np.float64), texts, comma, j in self._dates, where)
-            for j, texts in enumerate(self._texts)
-        ]
-
-    def _targets(self) -> tuple[NDArray[Any] | None, NDArray[np.bool_]]:
-        """Return targets (m,), if there are any, and which are missing (m,)."""
-        if not self._labels:
+    def targets(self) -> tuple[NDArray[Any] | None, BoolArray]:
+        """Return targets (m,), numbers or text, if there are any, and which are missing (m,)."""
+        if self._columns.target is None:
             return None, np.zeros(len(self), dtype=bool)
-        kinds = {part.dtype.kind for part, _ in self._labels if part is not None}
-        blank: Any = "" if kinds == {"U"} else np.nan
-        parts = [np.full(len(lost), blank) if y is None else y for y, lost in self._labels]
-        return np.concatenate(parts), np.concatenate([lost for _, lost in self._labels])
+        column = self._columns.label(self._columns.target)
+        numbers, codes = np.ascontiguousarray(self._targets.take().T)
+        places, labels = codes.astype(np.intp), list(self._labels)
+        text, number = places >= 0, ~np.isnan(numbers)
+        if text.any() and number.any():
+            first, other = sorted([int(np.argmax(text)), int(np.argmax(number))])
+            shown = [labels[places[i]] if text[i] else f"{numbers[i]:g}" for i in (first, other)]
+            raise InvalidInputError(
+                f"{self._source} mixes numbers and text in its target, column {column}: "
+                f"{shown[0]!r} in {self.where(first)} but {shown[1]!r} in {self.where(other)}; "
+                "make them all numbers or all text."
+            )
+        # Files without lines declare that a column is text.
+        if labels and self._lines and all(map(is_dressed_number, labels)):
+            raise InvalidInputError(
+                f"{self._source} holds numbers written as text in its target, column {column}, "
+                f"such as {labels[0]!r}; write them with digits and a decimal point alone."
+            )
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            row = int(np.argmax(infinite))
+            raise InvalidInputError(
+                f"{self._source} holds '{numbers[row]:g}' in {self.where(row)}, column {column}, "
+                "but the target must be finite; correct it or leave the row out."
+            )
+        return np.array([*labels, ""])[places] if labels else numbers, ~(text | number)
+
+    def _not_numbers(self, cells: Sequence[Cells], lost: BoolArray) -> InvalidInputError:
+        """Return the error for the first cell that is not a number, where all must be numbers."""
+        columns = self._columns
+        wrong = np.column_stack([lost, *(~np.isfinite(column.numbers) for column in cells)])
+        row, j = np.argwhere(wrong)[0]
+        position, text = columns.target, None
+        if j > 0:
+            position, number = columns.features[j - 1], cells[j - 1].numbers[row]
+            text = f"{number:g}" if np.isinf(number) else cells[j - 1].texts.get(row)
+        assert position is not None
+        if text is None:
+            held, wanted = "has no value", "every cell is needed; fill it in"
+        else:
+            hint = " with a decimal point" if "," in text else ""
+            held = f"holds {shortened(text)}"
+            wanted = f"a finite number{hint} is needed; correct it"
+        return InvalidInputError(
+            f"{self._source} {held} in {self.where(row)}, column {columns.label(position)}, but "
+            f"{wanted}, or leave the column out with ",
+            Argument("drop", [columns.reference(position)]),
+            ", or read the file whole: tables in blocks hold numbers only, without gaps and "
+            "categories.",
+        )
+
+    def _refuse_faults(self, cells: Sequence[Cells], lost: BoolArray) -> None:
+        """Refuse columns that cannot be used, all of them in one sentence."""
+        columns, encoding, impute = self._columns, self._options.encoding, self._options.impute
+        faults: list[_ColumnFault] = []
+        for j, position in enumerate(columns.features):
+            rule = None if encoding is None else encoding.columns[j]
+            fault = _misfit(cells[j], rule) if rule is not None else cells[j].fault()
+            if fault is not None:
+                faults.append((position, *fault))
+                continue
+            filled = impute is not None if rule is None else rule.fill is not None
+            gaps = gaps_of(cells[j].missing, self.where)
+            if gaps and not filled and impute != "drop":
+                faults.append((position, gaps, FILL if rule is None else UNFILLED))
+        if impute is None and lost.any():
+            assert columns.target is not None
+            way = FILL if any(way == FILL for *_, way in faults) else UNTARGETED
+            faults.append((columns.target, f"the target: {gaps_of(lost, self.where)}", way))
+        if not faults:
+            return
+        named = "; ".join(f"{columns.label(position)} ({what})" for position, what, _ in faults)
+        one = len(faults) == 1
+        error = InvalidInputError(
+            f"{self._source} has {'a column' if one else f'{len(faults)} columns'} that cannot be "
+            f"used as {'it is' if one else 'they are'}: {named}; ",
+            *_remedies(columns, faults),
+            ".",
+        )
+        error.column_names = columns.names
+        raise error
+
+    def _kept(self, cells: Sequence[Cells], lost: BoolArray) -> tuple[BoolArray, list[str]]:
+        """Which rows (m,) stay, and a note of those that do not."""
+        kept = ~lost
+        notes = []
+        if lost.any():
+            notes.append(f"left out {counted(int(lost.sum()), 'row')} without a target")
+        if self._options.impute == "drop":
+            counts = []
+            before = kept.copy()
+            for j, position in enumerate(self._columns.features):
+                absent = cells[j].missing & before
+                kept &= ~absent
+                if absent.any():
+                    counts.append(f"{self._columns.label(position)} in {int(absent.sum())}")
+            if counts:
+                gone = int(before.sum() - kept.sum())
+                notes.append(
+                    f"left out {counted(gone, 'row')} with missing values: {', '.join(counts)}"
+                )
+        if not kept.any():
+            raise InvalidInputError(
+                "no row is left without missing values; fill them with ",
+                Argument("impute", "mean"),
+                " or 'median', or leave out the columns that are mostly empty.",
+            )
+        return kept, notes
 
 
-def _not_numbers(
-    source: object, columns: Columns, cells: Sequence[Cells], lost: NDArray[np.bool_]
-) -> InvalidInputError:
-    """Return the error for the first cell that is not a number, where all have to be numbers."""
-    wrong = np.column_stack([lost, *(~np.isfinite(column.numbers) for column in cells)])
-    row, j = np.argwhere(wrong)[0]
-    position, text = columns.target, None
-    if j > 0:
-        position, number = columns.features[j - 1], cells[j - 1].numbers[row]
-        text = f"{number:g}" if np.isinf(number) else cells[j - 1].texts.get(row)
-    assert position is not None
-    if text is None:
-        held, wanted = "has no value", "every cell is needed; fill it in"
-    else:
-        hint = " with a decimal point" if "," in text else ""
-        held, wanted = f"holds {shortened(text)}", f"a finite number{hint} is needed; correct it"
-    return InvalidInputError(
-        f"{source} {held} in {cells[0].where(row)}, column {columns.label(position)}, but "
-        f"{wanted}, or leave the column out with ",
-        Argument("drop", [columns.reference(position)]),
-        ", or read the file whole: tables in blocks hold numbers only, without gaps and "
-        "categories.",
-    )
-
-
-def _refuse_faults(
-    source: object,
-    columns: Columns,
-    cells: Sequence[Cells],
-    lost: NDArray[np.bool_],
-    options: ReadOptions,
-) -> None:
-    """Refuse columns that cannot be used, all of them in one sentence."""
-    impute, encoding = options.impute, options.encoding
-    faults: list[tuple[int, str, tuple[Part, ...]]] = []
-    for j, position in enumerate(columns.features):
-        rule = None if encoding is None else encoding.columns[j]
-        fault = _misfit(cells[j], rule) if rule is not None else cells[j].fault()
-        if fault is not None:
-            faults.append((position, *fault))
-            continue
-        filled = impute == "drop" or (impute is not None if rule is None else rule.fill is not None)
-        gaps = gaps_of(cells[j].missing, cells[j].where)
-        if not filled and gaps:
-            faults.append((position, gaps, FILL if rule is None else UNFILLED))
-    if impute is None and lost.any():
-        assert columns.target is not None
-        way = FILL if any(way == FILL for *_, way in faults) else UNTARGETED
-        faults.append((columns.target, f"the target: {gaps_of(lost, cells[0].where)}", way))
-    if not faults:
-        return
-    named = "; ".join(f"{columns.label(position)} ({what})" for position, what, _ in faults)
-    error = InvalidInputError(
-        f"{source} has {'a column' if len(faults) == 1 else f'{len(faults)} columns'} that cannot "
-        f"be used as {'it is' if len(faults) == 1 else 'they are'}: {named}; ",
-        *_remedies(columns, faults),
-        ".",
-    )
-    error.column_names = columns.names
-    raise error
-
-
-def _remedies(
-    columns: Columns, faults: Sequence[tuple[int, str, tuple[Part, ...]]]
-) -> Iterator[Part]:
+def _remedies(columns: Columns, faults: Sequence[_ColumnFault]) -> Iterator[Part]:
     """Yield the remedies of all faults, as parts of a message."""
     ways = list(dict.fromkeys(way for _, _, way in faults if way))
     gaps = (FILL, UNFILLED, UNTARGETED)
@@ -247,40 +296,7 @@ def _misfit(cells: Cells, rule: ColumnRule) -> Fault | None:
     return cells.infinite
 
 
-def _kept(
-    columns: Columns,
-    cells: Sequence[Cells],
-    lost: NDArray[np.bool_],
-    options: ReadOptions,
-) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which rows (m,) stay, and a note of those that do not."""
-    kept = ~lost
-    notes = []
-    if lost.any():
-        notes.append(f"left out {counted(int(lost.sum()), 'row')} without a target")
-    if options.impute == "drop":
-        counts = []
-        before = kept.copy()
-        for j, position in enumerate(columns.features):
-            absent = cells[j].missing & before
-            kept &= ~absent
-            if absent.any():
-                counts.append(f"{columns.label(position)} in {int(absent.sum())}")
-        if counts:
-            gone = int(before.sum() - kept.sum())
-            notes.append(
-                f"left out {counted(gone, 'row')} with missing values: {', '.join(counts)}"
-            )
-    if not kept.any():
-        raise InvalidInputError(
-            "no row is left without missing values; fill them with ",
-            Argument("impute", "mean"),
-            " or 'median', or leave out the columns that are mostly empty.",
-        )
-    return kept, notes
-
-
-def _found_rule(name: str, cells: Cells, kept: NDArray[np.bool_], impute: str | None) -> ColumnRule:
+def _found_rule(name: str, cells: Cells, kept: BoolArray, impute: str | None) -> ColumnRule:
     """Return the rule that the cells of a column call for."""
     if cells.is_text:
         counts = Counter(text for row, text in cells.texts.items() if kept[row])
@@ -293,9 +309,7 @@ def _found_rule(name: str, cells: Cells, kept: NDArray[np.bool_], impute: str | 
     return ColumnRule(name, None, float(ColumnRule(name).typical(known[:, None], impute)[0]))
 
 
-def _features(
-    cells: Cells, rule: ColumnRule, kept: NDArray[np.bool_]
-) -> tuple[FloatArray, list[str]]:
+def _features(cells: Cells, rule: ColumnRule, kept: BoolArray) -> tuple[FloatArray, list[str]]:
     """Return the features (m, f) of a column by its rule, and notes of what was filled in."""
     notes = []
     absent = cells.missing & kept
@@ -307,12 +321,9 @@ def _features(
     if rule.levels is None:
         fill = rule.fill if isinstance(rule.fill, float) else np.nan
         return np.where(absent, fill, cells.numbers)[kept, None], notes
-    texts = [cells.texts.get(row) for row in range(len(cells.numbers))]
-    labels = [
-        label if label is not None else _level(number, rule)
-        for label, number in zip(texts, cells.numbers.tolist(), strict=True)
-    ]
-    chosen = [label for label, keep in zip(labels, kept.tolist(), strict=True) if keep]
+    numbers = cells.numbers.tolist()
+    rows = np.flatnonzero(kept).tolist()
+    chosen = [cells.texts.get(row) or _level(numbers[row], rule) for row in rows]
     unknown = Counter(label for label in chosen if label and label not in rule.levels)
     if unknown:
         listed = ", ".join(

@@ -128,6 +128,11 @@ class ReadOptions:
             raise unaccepted("dtype", self.dtype, "float32 or float64")
         return wanted
 
+    def type_of(self, stored: DTypeLike) -> np.dtype[Any]:
+        """Return the type in which numbers stored as another are read."""
+        usual = np.float32 if np.dtype(stored) == np.float32 else np.float64
+        return self.real_type() or np.dtype(usual)
+
     def columns(self, title: object, names: Sequence[str] | None, width: int) -> Columns:
         """Find the target, the ids and the features among the columns of a file.
 

@@ -14,17 +14,7 @@ from numpy.typing import NDArray
 
 from sketchlasso.data.block_work import PRODUCT_COLUMNS
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.arrays import (
-    check_matrix,
-    is_sparse,
-    map_rows,
-    matrix_key,
-    npy_header,
-    open_npz,
-    take_columns,
-    target_key,
-    texts,
-)
+from sketchlasso.files.arrays import check_matrix, map_rows, npy_header, open_npz, take_columns
 from sketchlasso.files.arrow import parquet_outline, read_arrow, read_arrow_target
 from sketchlasso.files.formats import read_source
 from sketchlasso.files.options import ReadOptions
@@ -70,9 +60,9 @@ def scan(source: Source, options: ReadOptions) -> Scan:
     """
     try:
         with source.guarded():
-            found = _SCANS[source.format](source, options)
+            found = _SCANS.get(source.format, _scan_by_reading)(source, options)
     except NoRowsError:
-        return Scan(source, 0, 0, _real(np.dtype(np.float64), options), False, 0, None)
+        return Scan(source, 0, 0, options.type_of(np.float64), False, 0, None)
     y = found.y
     if y is not None and len(y) != found.rows:
         raise InvalidInputError(
@@ -87,26 +77,17 @@ def scan(source: Source, options: ReadOptions) -> Scan:
     return found
 
 
-def _real(dtype: np.dtype[Any], options: ReadOptions) -> np.dtype[Any]:
-    """The type a matrix stored in `dtype` is read in."""
-    kept = np.dtype(np.float32 if dtype == np.float32 else np.float64)
-    return options.real_type() or kept
-
-
 def _scan_npz(source: Source, options: ReadOptions) -> Scan:
-    column = None if isinstance(options.target, str) else options.target
     with open_npz(source) as stored:
-        held = list(stored)
-        sparse = is_sparse(held)
-        names, label = texts(stored, "feature_names"), texts(stored, "target_name")
-        entries = stored.header("data" if sparse else matrix_key(source, stored))
+        sparse = stored.is_sparse
+        names = stored.texts("feature_names")
+        entries = stored.header("data" if sparse else stored.matrix_key())
         shape = stored.sparse_shape() if sparse else entries.shape
-        key = target_key(source, held, options.target) if column is None else None
-        y = None if key is None else as_response(stored[key])
+        column, y, name = stored.target(options.target)
     if len(shape) != 2 or shape[0]:
         check_matrix(source, replace(entries, shape=shape), "its matrix")
     columns = replace(options, target=column).columns(source, names, shape[1])
-    dtype = _real(entries.dtype, options)
+    dtype = options.type_of(entries.dtype)
     stored_entries = int(np.prod(entries.shape, dtype=np.int64))
     size = stored_entries * dtype.itemsize
     if sparse:
@@ -114,8 +95,8 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
     if column is not None:
         y = read_source(source, options).y  # a column of the matrix costs reading it
         name = columns.target_name
-    else:
-        name = label[0] if label and len(label) == 1 else None if key == "y" else key
+    y = None if y is None else as_response(y)
+    name = name if isinstance(name, str) else None
     width, cuts = len(columns.features), np.array([0, shape[0]])
     names = columns.feature_names
     return Scan(source, shape[0], width, dtype, sparse, size, cuts, y, names, name)
@@ -135,7 +116,7 @@ def _scan_npy(source: Source, options: ReadOptions) -> Scan:
         for start in range(0, rows, step):
             stop = min(start + step, rows)
             y[start:stop] = map_rows(source, header, start, stop)[:, columns.target]
-    dtype = _real(header.dtype, options)
+    dtype = options.type_of(header.dtype)
     size = rows * len(columns.features) * dtype.itemsize
     return Scan(source, rows, len(columns.features), dtype, False, size, None, y)
 
@@ -144,11 +125,11 @@ def _scan_parquet(source: Source, options: ReadOptions) -> Scan:
     all_names, types, group_rows = parquet_outline(source)
     columns = options.columns(source, all_names, len(all_names))
     kinds = {types[i] for i in columns.features}
-    dtype = _real(np.dtype(np.float32 if kinds == {"float"} else np.float64), options)
+    dtype = options.type_of(np.float32 if kinds == {"float"} else np.float64)
     cuts = np.concatenate([[0], np.cumsum(group_rows)]).astype(np.intp)
     rows, width = int(cuts[-1]), len(columns.features)
     size = rows * width * dtype.itemsize
-    y = None if columns.target is None else as_response(read_arrow_target(source, columns))
+    y = None if columns.target is None else read_arrow_target(source, columns, options)
     names, name = columns.feature_names, columns.target_name
     return Scan(source, rows, width, dtype, False, size, cuts, y, names, name)
 
@@ -176,7 +157,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
                 raise source.misread(problem) from problem
     if not labels:
         raise NoRowsError(f"{source} holds no samples; give a file with data.")
-    dtype = _real(np.dtype(np.float64), options)
+    dtype = options.type_of(np.float64)
     rows = len(labels)
     size = entries * (dtype.itemsize + 4) + 4 * (rows + 1)
     cuts, y = np.array([0, rows]), np.array(labels)
@@ -196,17 +177,14 @@ def _scan_by_reading(source: Source, options: ReadOptions) -> Scan:
     return Scan(source, rows, width, X.dtype, not dense, size, cuts, table.y, names, name)
 
 
+# Files of other formats are read whole.
 _SCANS: dict[str, Callable[[Source, ReadOptions], Scan]] = {
     "npz": _scan_npz,
     "npy": _scan_npy,
     "parquet": _scan_parquet,
     "svmlight": _scan_svmlight,
-    "csv": _scan_by_reading,
-    "tsv": _scan_by_reading,
-    "arrow": _scan_by_reading,
-    "matrix-market": _scan_by_reading,
 }
-SHARD_FORMATS = tuple(_SCANS)
+SHARD_FORMATS = (*_SCANS, "csv", "tsv", "arrow", "matrix-market")
 
 
 @dataclass(frozen=True)

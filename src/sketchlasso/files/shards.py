@@ -22,14 +22,7 @@ from sketchlasso.files.source import Source, format_of
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
-UNITS = {
-    "": 1,
-    "b": 1,
-    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
-    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", start=1)},
-    **{letter: 1000**power for power, letter in enumerate("kmgt", start=1)},
-}
-WRITTEN = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", re.IGNORECASE)
+WRITTEN = re.compile(r"\s*(\d+(?:\.\d*)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,8 +148,10 @@ def read_shards(
 def bytes_of(memory: int | str) -> int:
     """Return an amount of memory in bytes; ``"1.5 GB"`` is 1500000000 and ``"2KiB"`` is 2048."""
     found = WRITTEN.fullmatch(str(memory)) if not isinstance(memory, bool) else None
-    unit = None if found is None else UNITS.get(found[2].lower())
-    amount = 0 if found is None or unit is None else int(float(found[1]) * unit)
+    amount = 0
+    if found is not None:
+        thousands = 0 if found[2] is None else "kmgt".index(found[2].lower()) + 1
+        amount = int(float(found[1]) * (1024 if found[3] else 1000) ** thousands)
     if amount < 1:
         remedy = "pass for example '500MB' or '2GB'"
         raise unaccepted("memory", memory, "a positive number of bytes", remedy)

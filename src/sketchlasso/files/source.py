@@ -277,9 +277,12 @@ def format_of(path: Path, format: str | None = None) -> str:
     """Return the requested format, or that of the file's name."""
     if format is not None and format not in FORMATS:
         raise unaccepted("format", format, f"one of {', '.join(map(repr, FORMATS))}")
-    found = format or _by_name(path)
+    ending = plain_ending(path)
+    found = format or next((key for key, endings in FORMATS.items() if ending in endings), None)
+    if found is None and path.name.lower().startswith("docword.") and ending == ".txt":
+        found = "bag-of-words"
     if found is None:
-        if plain_ending(path) in SPREADSHEETS:
+        if ending in SPREADSHEETS:
             raise InvalidInputError(
                 f"{path} is a spreadsheet, which is not supported; save the table as CSV."
             )
@@ -294,13 +297,6 @@ def format_of(path: Path, format: str | None = None) -> str:
             "compressed; decompress it first."
         )
     return found
-
-
-def _by_name(path: Path) -> str | None:
-    ending = plain_ending(path)
-    if path.name.lower().startswith("docword.") and ending == ".txt":
-        return "bag-of-words"
-    return next((key for key, endings in FORMATS.items() if ending in endings), None)
 
 
 def plain_ending(path: Path) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import Argument, InvalidInputError, Part
+from sketchlasso.files.cells import parses
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, as_csr, finite_or_refuse
@@ -34,7 +35,7 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
             X, y = load_svmlight_file(
                 file,
                 n_features=options.n_features,
-                dtype=options.real_type() or np.float64,
+                dtype=options.type_of(np.float64),
                 multilabel=options.multilabel,
                 zero_based=zero_based,
             )
@@ -100,12 +101,7 @@ def _explained(source: Source, options: ReadOptions, problem: str) -> InvalidInp
     with source.open() as file:
         for number, line in enumerate(file, start=1):
             words = line.partition(b"#")[0].decode("utf-8").split()
-            where = f"line {number}"
-            fault = _label_fault(words, options.multilabel, where) if words else None
-            if words and fault is None:
-                first = 0 if ":" in words[0] else 1
-                fault = _pairs_fault(words[first:], lowest, where)
-            if fault is not None:
+            if words and (fault := _fault(words, options.multilabel, lowest, f"line {number}")):
                 return InvalidInputError(f"{source} has ", *fault)
     if "n_features" in problem:
         held = problem.split()[-2]
@@ -119,12 +115,13 @@ def _explained(source: Source, options: ReadOptions, problem: str) -> InvalidInp
     )
 
 
-def _label_fault(words: list[str], multilabel: bool, where: str) -> tuple[Part, ...] | None:
-    label = words[0]
+def _fault(words: list[str], multilabel: bool, lowest: int, where: str) -> tuple[Part, ...]:
+    """Return what is wrong in a line and the remedy, or nothing."""
+    label, *pairs = words
     several = [] if ":" in label else label.split(",")
-    if all(_is(float, word) for word in several) and (multilabel or len(several) == 1):
-        return None
-    if not multilabel and len(several) > 1 and all(_is(float, word) for word in several):
+    if not all(map(parses, several)) or not (several or multilabel):
+        return (f"the label {label!r} in {where}, but a number is needed; correct it.",)
+    if len(several) > 1 and not multilabel:
         return (
             f"several labels ({label!r}) in {where}, but one is expected; pass ",
             Argument("multilabel", True),
@@ -132,16 +129,12 @@ def _label_fault(words: list[str], multilabel: bool, where: str) -> tuple[Part, 
             Argument("format", "csv"),
             " if commas separate its columns.",
         )
-    return (f"the label {label!r} in {where}, but a number is needed; correct it.",)
-
-
-def _pairs_fault(pairs: list[str], lowest: int, where: str) -> tuple[Part, ...] | None:
     last = lowest - 1
-    for pair in pairs:
+    for pair in pairs if several else words:
         index, colon, value = pair.partition(":")
         if index == "qid":
             continue
-        if not (colon and _is(int, index) and _is(float, value)):
+        if not (colon and parses(index, int) and parses(value)):
             return (f"{pair!r} in {where}, but index:value with numbers is needed; correct it.",)
         if not lowest <= int(index) <= np.iinfo(np.int32).max:
             return (
@@ -153,12 +146,4 @@ def _pairs_fault(pairs: list[str], lowest: int, where: str) -> tuple[Part, ...] 
                 f"the index {index} after {last} in {where}, but they must increase; sort them.",
             )
         last = int(index)
-    return None
-
-
-def _is(kind: type[int] | type[float], word: str) -> bool:
-    try:
-        kind(word)
-    except ValueError:
-        return False
-    return True
+    return ()

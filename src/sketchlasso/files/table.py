@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sketchlasso.data.storage import find_entry
+from sketchlasso.data.storage import find_entry, floating
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.storage.door import check_memory
@@ -221,11 +221,9 @@ def as_real(values: NDArray[Any], dtype: np.dtype[Any] | None = None) -> RealArr
 
     By default a memory map is not cast, which would read all of it.
     """
-    if dtype is None:
-        if isinstance(values, np.memmap):
-            return values
-        dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
-    return values.astype(dtype, copy=False)
+    if dtype is None and isinstance(values, np.memmap):
+        return values
+    return values.astype(floating(values.dtype) if dtype is None else dtype, copy=False)
 
 
 def as_csr(X: Any, dtype: np.dtype[Any] | None = None) -> sparse.csr_array[Any, tuple[int, int]]:

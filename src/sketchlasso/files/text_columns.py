@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from sketchlasso.errors import Argument, InvalidInputError, Name
 from sketchlasso.files.arrow import open_batches
+from sketchlasso.files.cells import shortened
 from sketchlasso.files.delimited import DelimitedReader
 from sketchlasso.files.options import Column, find_column
 from sketchlasso.files.source import Source, plain_ending
@@ -98,8 +99,8 @@ def _json_lines(source: Source, columns: Roles) -> dict[str, list[str]]:
     for line, record in records:
         if not isinstance(record, dict):
             raise InvalidInputError(
-                f"{source} holds {_shown(record)} in line {line}, which is not an object; give one "
-                'JSON object per line, such as {"text": "..."}.'
+                f"{source} holds {shortened(record, 40)} in line {line}, which is not an object; "
+                'give one JSON object per line, such as {"text": "..."}.'
             )
     names = list(dict.fromkeys(key for _, record in records for key in record))
     places = _places(source, names, len(names), columns) if names else {}
@@ -118,8 +119,8 @@ def _json_records(source: Source) -> Iterator[tuple[int, Any]]:
                 yield number, json.loads(line)
             except (ValueError, RecursionError) as problem:
                 raise InvalidInputError(
-                    f"{source} holds {_shown(line.strip())} in line {number}, which is not JSON; "
-                    "give one JSON object per line."
+                    f"{source} holds {shortened(line.strip(), 40)} in line {number}, which is not "
+                    "JSON; give one JSON object per line."
                 ) from problem
 
 
@@ -157,14 +158,9 @@ def _text(source: Source, name: str, value: object, place: int) -> str:
     if isinstance(value, int | float):
         return str(value)
     raise InvalidInputError(
-        f"{source} holds {_shown(value)} in column {name!r} near row {place}, but text is needed; "
-        "convert it or give another column."
+        f"{source} holds {shortened(value, 40)} in column {name!r} near row {place}, but text is "
+        "needed; convert it or give another column."
     )
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 @contextmanager

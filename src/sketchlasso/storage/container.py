@@ -25,6 +25,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -195,27 +196,28 @@ def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
     return StoredInfo(content, header, shapes)
 
 
-def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> None:
+def _check(file: BufferedReader, path: str | os.PathLike[str], content: Content) -> None:
     prefix = file.read(PREFIX.size)
     if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
         raise content.refusal(
             f"{path} is not {_article(content, 'stored ')}; give the path of a file written by "
         )
+    truncated = content.refusal(
+        f"{path} is truncated (it ends before its content does); restore it from a copy or write "
+        "it again with "
+    )
     if len(prefix) < PREFIX.size:
-        raise _truncated(path, content)
+        raise truncated
     _, version, length, checksum = PREFIX.unpack(prefix)
     if version != FORMAT_VERSION:
         raise StoredFileError(
             f"{path} has format version {version}, but this release reads version "
             f"{FORMAT_VERSION}; read it with a newer sketchlasso or write it again with this one."
         )
-    digest, found = hashlib.sha256(), 0
-    while block := file.read(1 << 20):
-        digest.update(block)
-        found += len(block)
+    found = os.fstat(file.fileno()).st_size - PREFIX.size
     if found < length:
-        raise _truncated(path, content)
-    if found > length or digest.digest() != checksum:
+        raise truncated
+    if found > length or hashlib.file_digest(file, "sha256").digest() != checksum:
         raise content.refusal(
             f"{path} was altered after it was written (its checksum does not match); restore it "
             "from a copy or write it again with "
@@ -262,10 +264,3 @@ def _check_content(path: str | os.PathLike[str], content: Content, found: object
 def _article(content: Content, kind: str = "") -> str:
     """Say "a sketch", but "topics"."""
     return f"{'' if content.name.endswith('s') else 'a '}{kind}{content.name}"
-
-
-def _truncated(path: str | os.PathLike[str], content: Content) -> StoredFileError:
-    return content.refusal(
-        f"{path} is truncated (it ends before its content does); restore it from a copy or write "
-        "it again with "
-    )

@@ -82,9 +82,7 @@ def read_array_header(file: IO[bytes], size: int) -> ArrayHeader:
         version = np.lib.format.read_magic(file)
         if version not in ((1, 0), (2, 0)):
             raise UnfitError(f"version {version} of the npy format is for records")
-        read = np.lib.format.read_array_header_1_0
-        if version == (2, 0):
-            read = np.lib.format.read_array_header_2_0
+        read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
         shape, by_columns, dtype = read(file)
     except UnfitError:
         raise
@@ -239,15 +237,11 @@ def check_numbers(values: Any, what: str, kinds: str = "f", *, finite: bool = Tr
 def parse_json(text: bytes) -> Any:
     """Parse UTF-8 JSON; refuse NaN, infinity, deep nesting and broken text."""
     try:
-        content = json.loads(text.decode(), parse_constant=_refused, parse_float=_finite)
+        content = json.loads(text.decode(), parse_constant=_finite, parse_float=_finite)
         json.dumps(content, ensure_ascii=False).encode()  # half a character cannot be written
     except (ValueError, RecursionError) as problem:
         raise UnfitError("its header is not JSON of plain values") from problem
     return content
-
-
-def _refused(name: str) -> float:
-    raise ValueError(name)
 
 
 def _finite(text: str) -> float:

@@ -58,14 +58,14 @@ def test_an_array_in_memory_is_one_block_that_is_never_copied(X):
     assert whole.in_memory
     assert whole.n_blocks == 1
     assert BlockMatrix.of(whole) is whole
-    (found,) = whole.run_collect(entries_of, (None, None))
+    (found,) = whole.run_collect(entries_of, (None,))
     assert found is X
     assert close(whole.sum(axis=0), X.sum(axis=0))
     assert not whole.is_surveyed
     assert close(whole @ np.ones(12), X.sum(axis=1))
     # Types other than float32 and float64 are converted by the products alone.
     small = BlockMatrix.of(dense(X).astype(np.int8))
-    assert small.run_collect(entries_of, (None, None))[0].dtype == np.int8
+    assert small.run_collect(entries_of, (None,))[0].dtype == np.int8
     assert not cut(X, (150,)).in_memory
     assert close(BlockMatrix.of([[1.0, 2.0], [3.0, 4.0]]) @ [1.0, 1.0], [3.0, 7.0])
     said = refusal(InvalidInputError, BlockMatrix.of, np.ones(3))

@@ -84,6 +84,12 @@ def test_batches_do_not_matter(stored, monkeypatch):
             {"target": "y"},
             "'y' (the target: 1 missing value, in row 2)",
         ),
+        (
+            {"a": [1, 2], "y": [1.0, np.nan]},
+            {"target": "y"},
+            "'y' (the target: 1 missing value, in row 2)",
+        ),
+        ({"a": [1, 2], "y": [1.0, np.inf]}, {"target": "y"}, "holds 'inf' in row 2, column 'y'"),
         ({"a": [1, 2], "price": [1, 2]}, {"target": "prise"}, "(nearest: 'price')"),
         ({"a": [1, 2], "y": [[1], [2]]}, {"target": "y"}, "holds list<"),
         ({"a": pa.array([], pa.float64())}, {}, "holds no rows"),

@@ -112,6 +112,13 @@ def test_rules_without_fills_refuse_gaps_in_other_rows(houses):
     assert "text such as 'x'" in message
 
 
+def test_numbers_too_large_for_the_type_are_refused(houses):
+    path = houses("a,y\n1,2\n1e300,3\n")
+    assert read_table(path, target="y").X.tolist() == [[1], [1e300]]
+    message = refusal(InvalidInputError, read_table, path, target="y", dtype="float32")
+    assert "'a' (1 infinite number, in " in message
+
+
 def test_decimal_commas(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a;b;y\n1,5;2;10,5\n-2;,5;11\n", encoding="utf-8")

@@ -201,7 +201,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, name):
         ("a.svm", Table(np.eye(2)), "has no target"),
         ("a.svm", Table(np.eye(2), ["a", "b"]), "a target of (2,), <U1"),
         ("a.svm", Table(np.eye(2), np.eye(2)), "a target of (2, 2)"),
-        ("docword.a.txt", Table(np.eye(2), [1, 2]), "hold no target but the table has one"),
+        ("docword.a.txt", Table(np.eye(2), [1, 2]), "such a file holds a matrix and no target"),
         ("docword.a.txt", Table(np.eye(2) / 2), "hold counts but the table holds 0.5"),
         ("docword.a.txt", Table(-np.eye(2)), "hold counts but the table holds -1.0"),
         ("docword.a.txt", Table(np.eye(2), None, ("a\n", "b")), "is not one line"),
