@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Vector, kernel
-from sketchlasso.kernels.dense import copy_to
 from sketchlasso.types import FloatArray, IntArray
 
 
@@ -84,11 +83,3 @@ def write_mix(
             count += 1
         indptr[row + 1] = count
     return count
-
-
-@kernel()
-def copy_rows(array: RealMatrix, keep: Indices) -> None:
-    """Move the rows `keep` (increasing) of an array to its front, in place."""
-    for place in range(keep.shape[0]):
-        if keep[place] != place:
-            copy_to(array[keep[place]], array[place])

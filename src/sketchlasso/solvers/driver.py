@@ -294,9 +294,8 @@ def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
         keep = np.flatnonzero(~closed)
         if keep.size == 0 or number == settings.max_rounds:
             return
-        view = view.take(keep)
-        part, open_ = view.batch, view.instances
-        iterates = run.algorithm.advance(view)
+        part, open_ = part.take(keep), open_[keep]
+        iterates = run.algorithm.advance(view, keep)
 
 
 def _null_start(batch: Batch) -> Iterates:

@@ -29,8 +29,8 @@ class Stubborn:
     def start(self, batch, settings):
         self.rank = batch.rank
 
-    def advance(self, view: Round) -> Iterates:
-        size = len(view.instances)
+    def advance(self, view: Round, rows: np.ndarray) -> Iterates:
+        size = len(rows)
         coef = sparse.csr_array((size, view.batch.n_features))
         dual = np.full((size, self.rank), self.value)
         return Iterates(coef, dual, np.ones(size, dtype=np.intp))
@@ -169,9 +169,9 @@ def test_a_rule_that_is_switched_off_removes_nothing(paper, static, monkeypatch)
     seen: list[np.ndarray] = []
 
     class Watching(Stubborn):
-        def advance(self, view: Round) -> Iterates:
+        def advance(self, view: Round, rows: np.ndarray) -> Iterates:
             seen.append(removed_features(view, 0))
-            return super().advance(view)
+            return super().advance(view, rows)
 
     monkeypatch.setattr(driver, "make_algorithm", lambda name: Watching())
     rules = Screening(paper=paper, static=static, gap_safe=False)

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sketchlasso.kernels.sparse_rows import copy_rows
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem import formulas
 from sketchlasso.problem.batch import Batch
@@ -46,9 +45,9 @@ class Iterates:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """State of the open instances when the driver asks for a proposal."""
+    """State of the instances (b,) that were open before the latest proposal."""
 
-    batch: Batch  # the open instances only
+    batch: Batch  # these instances only
     instances: IntArray  # (b,): their numbers in the chunk; an algorithm keeps its state under them
     iterates: Iterates  # the latest proposal
     correlation: RealArray  # (b, n): R u at the latest dual candidate
@@ -58,30 +57,6 @@ class Round:
     distance: FloatArray  # (b,): gap-safe distance; infinite where that rule is off
     number: int  # 0 for the first round
 
-    def take(self, rows: IntArray) -> Round:
-        """The view of some of the instances; their correlations move to the front, in place."""
-        if len(rows) == len(self.instances):
-            return self
-        found = self.certificate
-        copy_rows(self.correlation, rows)
-        return Round(
-            batch=self.batch.take(rows),
-            instances=self.instances[rows],
-            iterates=self.iterates.take(rows),
-            correlation=self.correlation[: len(rows)],
-            certificate=Certificate(
-                found.primal[rows],
-                found.dual[rows],
-                found.null[rows],
-                found.point[rows],
-                found.scale[rows],
-            ),
-            norms=None if self.norms is None else self.norms.take(rows),
-            margin=self.margin[rows],
-            distance=self.distance[rows],
-            number=self.number,
-        )
-
 
 class Algorithm(Protocol):
     """A solver of batches."""
@@ -90,8 +65,8 @@ class Algorithm(Protocol):
         """Prepare for a chunk of instances."""
         ...
 
-    def advance(self, view: Round) -> Iterates:
-        """Propose better iterates for the open instances."""
+    def advance(self, view: Round, rows: IntArray) -> Iterates:
+        """Propose better iterates for the instances in some rows (c,) of a view, still open."""
         ...
 
 
@@ -151,17 +126,17 @@ class PerInstance:
         self._tol = settings.tol
         self._open: dict[int, tuple[IntArray, Instance, Any]] = {}
 
-    def advance(self, view: Round) -> Iterates:
+    def advance(self, view: Round, rows: IntArray) -> Iterates:
         """Let the inner algorithm improve each open instance in turn."""
         batch = view.batch
-        k, size = batch.rank, len(view.instances)
-        dual, steps = np.empty((size, k)), np.empty(size, dtype=np.intp)
+        dual, steps = np.empty((len(rows), batch.rank)), np.empty(len(rows), dtype=np.intp)
         pieces: list[tuple[IntArray, FloatArray]] = []
-        for row, number in enumerate(view.instances):
+        for place, row in enumerate(rows):
+            number = view.instances[row]
             if number not in self._open:
                 self._open[number] = self._begin(view, row)
             features, instance, state = self._open[number]
-            w, dual[row], steps[row] = self.inner.improve(instance, state)
+            w, dual[place], steps[place] = self.inner.improve(instance, state)
             support = np.flatnonzero(w)
             pieces.append((features[support], w[support]))
         return Iterates(coef=stack_rows(pieces, batch.n_features), dual=dual, steps=steps)
