@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError
-from sketchlasso.kernels.sparse_rows import mix_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
+from sketchlasso.linalg.rows import scale_rows
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify_batch, correlate
@@ -349,15 +348,6 @@ def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
 
 def between(left: Iterates, right: Iterates, share: FloatArray) -> Iterates:
     """Iterates at `share` (b,) of the way from left to right; their indices are sorted."""
-    indptr, indices, values = mix_rows(
-        left.coef.indptr,
-        left.coef.indices,
-        left.coef.data,
-        right.coef.indptr,
-        right.coef.indices,
-        right.coef.data,
-        share,
-    )
-    coef = sparse.csr_array((values, indices, indptr), shape=left.coef.shape)
+    coef = scale_rows(left.coef, 1.0 - share) + scale_rows(right.coef, share)
     dual = (1.0 - share)[:, None] * left.dual + share[:, None] * right.dual
     return Iterates(coef, dual, np.zeros(len(share), dtype=np.intp))
