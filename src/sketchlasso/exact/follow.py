@@ -333,7 +333,7 @@ class Follower:
         self, centre: FloatArray, c: FloatArray, levels: FloatArray, out: FloatArray
     ) -> float:
         positive = self._problem.positive
-        return float(proximal_point(centre, c, levels, self._extra, centre, positive, out))
+        return float(proximal_point(centre, c, levels, self._extra, positive, out))
 
     def _newton(
         self, now: _State, centre: FloatArray, x: FloatArray

@@ -20,7 +20,8 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.follow import Follower, Restricted
-from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_move, gram_sweeps
+from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_sweeps
+from sketchlasso.kernels.faces import add_gram_rows
 from sketchlasso.types import FloatArray, IntArray
 
 # A Cholesky factor of size a costs about as much as a / SIZE_OF_A_SWEEP sweeps.
@@ -126,8 +127,8 @@ def _move(problem: Restricted, active: IntArray, target: FloatArray) -> bool:
         target = np.maximum(target, 0.0)
     values = np.where(crossing, 0.0, target)
     moves = values - here
-    q = np.empty_like(problem.q)
-    gram_move(problem.G, problem.q, active, moves, q)
+    q = problem.q.copy()
+    add_gram_rows(problem.G, active, -moves, q)
     square = problem.square - float(moves @ (problem.q[active] + q[active]))
     w = problem.w.copy()
     w[active] = values

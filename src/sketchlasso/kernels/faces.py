@@ -43,17 +43,11 @@ def add_gram_rows(G: Matrix, chosen: Indices, values: Vector, out: Vector) -> No
 
 @kernel()
 def proximal_point(
-    centre: Vector,
-    c: Vector,
-    levels: Vector,
-    extra: Vector,
-    origin: Vector,
-    positive: bool,
-    out: Vector,
+    centre: Vector, c: Vector, levels: Vector, extra: Vector, positive: bool, out: Vector
 ) -> float:
     """Write the proximal point x (p,) of centre + c / e into `out`; returns the sum over j of
 
-        (x_j - origin_j) c_j - l_j |x_j| - e_j (x_j - centre_j)^2 / 2
+        (x_j - centre_j) c_j - l_j |x_j| - e_j (x_j - centre_j)^2 / 2
 
     the part of the dual function, of the problem with a proximal term at `centre`, that is not the
     square.
@@ -69,7 +63,7 @@ def proximal_point(
             x = u + cut
         out[j] = x
         away = x - centre[j]
-        total += (x - origin[j]) * c[j] - levels[j] * abs(x) - 0.5 * extra[j] * away * away
+        total += away * c[j] - levels[j] * abs(x) - 0.5 * extra[j] * away * away
     return total
 
 
