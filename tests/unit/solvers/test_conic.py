@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from tests.oracles import full_problem_reference, instance_reference
-from tests.regimes import REGIMES, drive, make_instance, without_features
+from tests.regimes import REGIMES, drive, make_instance
 
 from sketchlasso.errors import MissingExtraError
 from sketchlasso.solvers.algorithms.conic import STATUSES, Conic, ConicOutcome
@@ -62,14 +62,6 @@ def test_solves_once_and_repeats_the_answer():
     assert state.outcome is ConicOutcome.SOLVED
     np.testing.assert_array_equal(w, again_w)
     np.testing.assert_array_equal(u, again_u)
-
-
-def test_no_feature_left():
-    instance = without_features(make_instance())
-    conic = Conic()
-    w, u, steps = conic.improve(instance, conic.begin(instance, np.zeros(0), np.zeros(12)))
-    assert w.shape == (0,) and steps == 0
-    assert u == pytest.approx(instance.c / np.sqrt(instance.c @ instance.c + instance.s**2))
 
 
 def test_every_status_of_clarabel_has_a_meaning():

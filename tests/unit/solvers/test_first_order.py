@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from tests.regimes import REGIMES, assert_optimal, drive, make_instance, without_features
+from tests.regimes import REGIMES, assert_optimal, drive, make_instance
 
 from sketchlasso.problem import primal_value
 from sketchlasso.solvers.algorithms.conic import Conic
@@ -52,17 +52,6 @@ def test_starting_at_the_solution_stays_there():
     state = algorithm.begin(instance, run.w, run.u)
     w, _, _ = algorithm.improve(instance, state)
     np.testing.assert_allclose(w, run.w, atol=1e-6)
-
-
-@pytest.mark.parametrize("loss", ["sqrt", "squared"])
-def test_no_feature_left(loss):
-    instance = without_features(make_instance(loss=loss))
-    algorithm = FirstOrder()
-    state = algorithm.begin(instance, np.zeros(0), np.zeros(12))
-    w, u, steps = algorithm.improve(instance, state)
-    length = np.sqrt(instance.c @ instance.c + instance.s**2) if loss == "sqrt" else 1.0
-    assert w.shape == (0,) and steps == 0
-    assert u == pytest.approx(instance.c / length)
 
 
 @pytest.mark.parametrize("regime", ["plain", "squared", "non-negative"])

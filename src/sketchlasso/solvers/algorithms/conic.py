@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Argument, MissingExtraError
-from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
+from sketchlasso.solvers.algorithms.protocol import Best, Instance
 from sketchlasso.types import FloatArray
 
 _Matrix: TypeAlias = "sparse.csc_array[Any]"
@@ -118,8 +118,6 @@ class Conic:
         """
         if state.outcome is not None:
             return state.w, state.u, 0
-        if len(instance.R) == 0:
-            return featureless_answer(instance)
         scaled, length = instance.with_unit_response()
         stretch = length if instance.squared else 1.0
         best, steps = Best(instance), 0

@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.problem.formulas import soft_threshold
-from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
+from sketchlasso.solvers.algorithms.protocol import Best, Instance
 from sketchlasso.types import FloatArray
 
 ITERATIONS_PER_CALL = 200  # between two certificates
@@ -146,7 +146,7 @@ class FirstOrderState:
     w: FloatArray  # (p,)
     u: FloatArray  # (r,)
     iterations: int  # so far
-    best: Best | None  # best points seen; None when there is no feature
+    best: Best  # best points seen
     memory: _Anderson
 
 
@@ -161,9 +161,8 @@ class FirstOrder:
         if not dual.any():
             dual = problem.residual_dual(start)
         tau = 1.0 / np.sqrt(max(float(problem.energies.max(initial=0.0)), 1e-300))
-        best = Best(instance) if len(w) else None
         memory = _Anderson(len(start) + len(dual))
-        state = FirstOrderState(problem, float(tau), start, dual, 0, best, memory)
+        state = FirstOrderState(problem, float(tau), start, dual, 0, Best(instance), memory)
         _balance(state, tolerance=1.0)
         return state
 
@@ -174,8 +173,6 @@ class FirstOrder:
 
         Sets: every field of the state.
         """
-        if state.best is None:
-            return featureless_answer(instance)
         stops = FIRST_BALANCES if state.iterations == 0 else ()
         for stop in (*stops, ITERATIONS_PER_CALL):
             _iterate(state, stop - state.iterations % ITERATIONS_PER_CALL)

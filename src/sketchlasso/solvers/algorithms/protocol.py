@@ -72,7 +72,7 @@ class Algorithm(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """One problem with its own R, restricted to the features no safe rule has removed.
+    """One problem with its own R, restricted to the features (one or more) not removed.
 
         minimise  sqrt(||c - R'w||^2 + s^2) + radius ||w||_2 + sum_j thresholds_j |w_j|
 
@@ -136,7 +136,10 @@ class PerInstance:
             if number not in self._open:
                 self._open[number] = self._begin(view, row)
             features, instance, state = self._open[number]
-            w, dual[place], steps[place] = self.inner.improve(instance, state)
+            if len(features):
+                w, dual[place], steps[place] = self.inner.improve(instance, state)
+            else:
+                w, dual[place], steps[place] = np.zeros(0), _null_dual(instance), 0
             support = np.flatnonzero(w)
             pieces.append((features[support], w[support]))
         return Iterates(coef=stack_rows(pieces, batch.n_features), dual=dual, steps=steps)
@@ -155,8 +158,11 @@ class PerInstance:
             loss=batch.loss,
             tol=self._tol,
         )
-        w = view.iterates.coef[[row]].toarray().ravel()[features]
-        return features, instance, self.inner.begin(instance, w, view.iterates.dual[row].copy())
+        state = None
+        if len(features):
+            w = view.iterates.coef[[row]].toarray().ravel()[features]
+            state = self.inner.begin(instance, w, view.iterates.dual[row].copy())
+        return features, instance, state
 
 
 def removed_features(view: Round, row: int) -> BoolArray:
@@ -185,18 +191,17 @@ def as_batch(instance: Instance) -> Batch:
     )
 
 
-def featureless_answer(instance: Instance) -> tuple[FloatArray, FloatArray, int]:
-    """What `improve` returns when no feature is left: w (0,), its dual point (k,), no steps."""
+def _null_dual(instance: Instance) -> FloatArray:
+    """The dual point (k,) of w = 0, which is optimal when no feature is left."""
     c = instance.c[None]
-    u = c if instance.squared else formulas.null_dual(c, instance.s)
-    return np.zeros(0), u[0], 0
+    return np.asarray(c if instance.squared else formulas.null_dual(c, instance.s))[0]
 
 
 @dataclass(eq=False)
 class Best:
     """The best primal and the best dual point seen so far; they need not belong together."""
 
-    instance: Instance  # with at least one feature
+    instance: Instance
     w: FloatArray = field(init=False)  # (p,)
     u: FloatArray = field(init=False)  # (k,)
     primal: float = np.inf  # objective at w
