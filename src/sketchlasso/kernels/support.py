@@ -17,7 +17,7 @@ search can walk down the penalties until the requested number of coefficients is
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -50,6 +50,17 @@ ALL_AT_ONCE = 0.98
 SMALLEST_SHARE = 1e-4
 
 
+class GramProblem(NamedTuple):
+    """The problem of p rows, given by their Gram matrix."""
+
+    G: Matrix  # (p, p)
+    b: Vector  # (p,)
+    total: float  # ||c||^2 + s^2
+    thresholds: Vector  # (p,)
+    radius: float
+    nonneg: bool
+
+
 @kernel(fast=True, inner=True)
 def objective(square: float, w: Vector, thresholds: Vector, radius: float) -> float:
     """Rho + radius ||w|| + sum_j t_j |w_j|."""
@@ -61,18 +72,17 @@ def objective(square: float, w: Vector, thresholds: Vector, radius: float) -> fl
 
 
 @kernel(inner=True)
-def leave_zero(
-    G: Matrix, b: Vector, total: float, thresholds: Vector, radius: float, sign: bool, w: Vector
-) -> float:
+def leave_zero(problem: GramProblem, w: Vector) -> float:
     """Best w along the direction in which the objective falls from w = 0, and its rho^2.
 
-    w stays zero, the optimum, where ||S(b / rho)|| <= radius. `total` is ||c||^2 + s^2.
+    w stays zero, the optimum, where ||S(b / rho)|| <= radius.
     """
+    G, b, total, thresholds, radius, nonneg = problem
     p = w.shape[0]
     start = np.sqrt(total)
     square, l1, inner = 0.0, 0.0, 0.0
     for j in range(p):
-        w[j] = shrink(b[j] / start, thresholds[j], sign)
+        w[j] = shrink(b[j] / start, thresholds[j], nonneg)
         if w[j] != 0.0:
             square += w[j] * w[j]
             l1 += thresholds[j] * abs(w[j])
@@ -91,10 +101,9 @@ def leave_zero(
 
 
 @kernel(inner=True)
-def sweep(
-    G: Matrix, q: Vector, w: Vector, thresholds: Vector, radius: float, nonneg: bool, square: float
-) -> float:
+def sweep(problem: GramProblem, q: Vector, w: Vector, square: float) -> float:
     """Improve every coefficient once; q and w change in place. Returns rho^2."""
+    G, _, _, thresholds, radius, nonneg = problem
     p = w.shape[0]
     length = dot(w, w)
     for j in range(p):
@@ -115,19 +124,13 @@ def sweep(
 
 @kernel(inner=True)
 def newton_step(
-    G: Matrix,
-    q: Vector,
-    w: Vector,
-    thresholds: Vector,
-    radius: float,
-    square: float,
-    active: Indices,
-    work: Scratch,
+    problem: GramProblem, q: Vector, w: Vector, square: float, active: Indices, work: Scratch
 ) -> float:
     """Write the Newton step of the active coefficients into work[2]; returns the slope along it.
 
     H = G / rho - q q' / rho^3 + radius (I / v - w w' / v^3),   v = ||w||
     """
+    G, _, _, thresholds, radius, _ = problem
     a = active.shape[0]
     rho, v = np.sqrt(square), np.sqrt(dot(w, w))
     H, slope, d = work[0][:a, :a], work[1][:a], work[2][:a]
@@ -150,14 +153,7 @@ def newton_step(
 
 @kernel(inner=True)
 def newton_move(
-    G: Matrix,
-    q: Vector,
-    w: Vector,
-    thresholds: Vector,
-    radius: float,
-    square: float,
-    active: Indices,
-    work: Scratch,
+    problem: GramProblem, q: Vector, w: Vector, square: float, active: Indices, work: Scratch
 ) -> tuple[float, bool, bool]:
     """Take the step as far as it descends; a coefficient that changes sign stops at zero.
 
@@ -166,6 +162,7 @@ def newton_move(
 
     Returns rho^2, whether it moved, and whether all kept their sign.
     """
+    G, _, _, thresholds, radius, _ = problem
     before = objective(square, w, thresholds, radius)
     step, trial, seen, t = work[2], work[3], work[4], 1.0
     for attempt in range(HALVINGS + 1):
@@ -197,10 +194,9 @@ def newton_move(
 
 
 @kernel(inner=True)
-def violation(
-    q: Vector, w: Vector, thresholds: Vector, radius: float, nonneg: bool, square: float
-) -> float:
+def violation(problem: GramProblem, q: Vector, w: Vector, square: float) -> float:
     """Largest violation of the optimality conditions, relative to the threshold."""
+    thresholds, radius, nonneg = problem.thresholds, problem.radius, problem.nonneg
     rho, v = np.sqrt(square), np.sqrt(dot(w, w))
     worst = 0.0
     for j in range(w.shape[0]):
@@ -216,40 +212,30 @@ def violation(
 
 @kernel(inner=True, allocates=True)
 def solve_on_gram(
-    G: Matrix,
-    b: Vector,
-    total: float,
-    thresholds: Vector,
-    radius: float,
-    nonneg: bool,
-    tol: float,
-    q: Vector,
-    w: Vector,
-    square: float,
-    work: Scratch,
+    problem: GramProblem, tol: float, q: Vector, w: Vector, square: float, work: Scratch
 ) -> float:
     """Solve the problem of these rows; q = b - G w and w (p,) change in place.
 
-    `total` is ||c||^2 + s^2 and `square` rho^2 at w; from w = 0 it first moves along the steepest
-    direction. Ends when no optimality condition is violated by more than `tol` of its threshold.
-    Returns rho^2, or NaN if the fit becomes exact or the steps do not suffice.
+    `square` is rho^2 at w; from w = 0 it first moves along the steepest direction. Ends when no
+    optimality condition is violated by more than `tol` of its threshold. Returns rho^2, or NaN if
+    the fit becomes exact or the steps do not suffice.
     """
     p = w.shape[0]
     active = np.empty(p, dtype=np.intp)
     if not (w != 0.0).any():
-        square = leave_zero(G, b, total, thresholds, radius, nonneg, w)
-        copy_to(b, q)
+        square = leave_zero(problem, w)
+        copy_to(problem.b, q)
         for j in range(p):
             if w[j] != 0.0:
-                subtract_multiple(q, G[j], w[j], p)
+                subtract_multiple(q, problem.G[j], w[j], p)
         if not (w != 0.0).any():
             return square
     miss = np.inf
     for _ in range(NEWTON_STEPS):
         for _ in range(SWEEPS):
-            square = sweep(G, q, w, thresholds, radius, nonneg, square)
+            square = sweep(problem, q, w, square)
         for _ in range(SWEEPS):
-            if not square > EXACT_FIT * total:
+            if not square > EXACT_FIT * problem.total:
                 return np.nan
             count = 0
             for j in range(p):
@@ -258,13 +244,11 @@ def solve_on_gram(
                     count += 1
             if count == 0:
                 return square
-            slope = newton_step(G, q, w, thresholds, radius, square, active[:count], work)
-            square, moved, whole = newton_move(
-                G, q, w, thresholds, radius, square, active[:count], work
-            )
+            slope = newton_step(problem, q, w, square, active[:count], work)
+            square, moved, whole = newton_move(problem, q, w, square, active[:count], work)
             if not moved or (whole and slope <= tol * tol * np.sqrt(square)):
                 break
-        miss = violation(q, w, thresholds, radius, nonneg, square)
+        miss = violation(problem, q, w, square)
         if miss <= tol:
             return square
     return square if miss <= ENOUGH * tol else np.nan
@@ -306,9 +290,8 @@ def search_size(
         alpha = np.sqrt(low * high) if low > 0.0 else alpha * STEP_DOWN
         if alpha < SMALLEST_SHARE * largest:
             return high, found
-        square = solve_on_gram(
-            G, b, total, alpha * factor, radius, nonneg, tol, q, here, square, work
-        )
+        problem = GramProblem(G, b, total, alpha * factor, radius, nonneg)
+        square = solve_on_gram(problem, tol, q, here, square, work)
         count = 0
         for j in range(p):
             count += here[j] != 0.0
