@@ -48,6 +48,18 @@ TOGETHER = 0.99999
 ALL_AT_ONCE = 0.98
 # Penalties of the search below this share of the largest belong to another size of problem.
 SMALLEST_SHARE = 1e-4
+# The search breaks no optimality condition by more than this share of the penalty.
+SEARCH_TOL = 1e-8
+# Rounds of the search. A row outside joins when it exceeds its threshold by more than this share.
+SEARCH_ROUNDS = 8
+ENTRY = 1e-7
+# Penalty, as a share of the largest, where the search met an exact fit.
+SHARE_OF_INTERPOLATION = 0.1
+
+
+def rows_at_a_time(size: int) -> int:
+    """Rows that a search for a size starts with, and how many may join in a round."""
+    return max(96, 8 * size)
 
 
 class GramProblem(NamedTuple):
@@ -212,13 +224,13 @@ def violation(problem: GramProblem, q: Vector, w: Vector, square: float) -> floa
 
 @kernel(inner=True, allocates=True)
 def solve_on_gram(
-    problem: GramProblem, tol: float, q: Vector, w: Vector, square: float, work: Scratch
+    problem: GramProblem, q: Vector, w: Vector, square: float, work: Scratch
 ) -> float:
     """Solve the problem of these rows; q = b - G w and w (p,) change in place.
 
     `square` is rho^2 at w; from w = 0 it first moves along the steepest direction. Ends when no
-    optimality condition is violated by more than `tol` of its threshold. Returns rho^2, or NaN if
-    the fit becomes exact or the steps do not suffice.
+    optimality condition is violated by more than SEARCH_TOL of its threshold. Returns rho^2, or NaN
+    if the fit becomes exact or the steps do not suffice.
     """
     p = w.shape[0]
     active = np.empty(p, dtype=np.intp)
@@ -246,12 +258,12 @@ def solve_on_gram(
                 return square
             slope = newton_step(problem, q, w, square, active[:count], work)
             square, moved, whole = newton_move(problem, q, w, square, active[:count], work)
-            if not moved or (whole and slope <= tol * tol * np.sqrt(square)):
+            if not moved or (whole and slope <= SEARCH_TOL * SEARCH_TOL * np.sqrt(square)):
                 break
         miss = violation(problem, q, w, square)
-        if miss <= tol:
+        if miss <= SEARCH_TOL:
             return square
-    return square if miss <= ENOUGH * tol else np.nan
+    return square if miss <= ENOUGH * SEARCH_TOL else np.nan
 
 
 @kernel(inner=True, allocates=True)
@@ -264,7 +276,6 @@ def search_size(
     radius: float,
     nonneg: bool,
     size: int,
-    tol: float,
     w: Vector,
 ) -> tuple[float, int]:
     """Walk down from the penalty `largest` to the last one with at most `size` non-zeros.
@@ -291,7 +302,7 @@ def search_size(
         if alpha < SMALLEST_SHARE * largest:
             return high, found
         problem = GramProblem(G, b, total, alpha * factor, radius, nonneg)
-        square = solve_on_gram(problem, tol, q, here, square, work)
+        square = solve_on_gram(problem, q, here, square, work)
         count = 0
         for j in range(p):
             count += here[j] != 0.0
@@ -359,7 +370,6 @@ def search_instance(
     radius: float,
     nonneg: bool,
     size: int,
-    tol: float,
     u: Vector,
 ) -> tuple[float, int, Vector]:
     """Search on the rows P[rows] of one instance; u (k,) receives the dual point found.
@@ -371,7 +381,7 @@ def search_instance(
     if root.shape[0] > 0:
         A = np.dot(A, root)
     w = np.empty(rows.shape[0])
-    alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, tol, w)
+    alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, w)
     rest = c - np.dot(w, A)
     rho = np.sqrt(dot(rest, rest) + s * s)
     for i in range(u.shape[0]):
