@@ -76,7 +76,7 @@ def solve(
         is solved, the rest marked INTERRUPTED. Inside a :func:`cluster` with workers a batch of
         more than two instances for each is solved there, whole chains at a time.
     """
-    return _solve(batch, solver, settings, warm, chain, (KeyboardInterrupt, StopSolve))
+    return solve_or_raise(batch, solver, settings, warm, chain, (KeyboardInterrupt, StopSolve))
 
 
 def solve_or_raise(
@@ -85,19 +85,12 @@ def solve_or_raise(
     settings: Settings | None = None,
     warm: Iterates | None = None,
     chain: IntArray | None = None,
+    endings: Endings = (StopSolve,),
 ) -> Solution:
-    """Solve as :func:`solve` does, but let Ctrl-C raise KeyboardInterrupt."""
-    return _solve(batch, solver, settings, warm, chain, (StopSolve,))
+    """Solve as :func:`solve` does, but let Ctrl-C raise KeyboardInterrupt.
 
-
-def _solve(
-    batch: Batch,
-    solver: Solver,
-    settings: Settings | None,
-    warm: Iterates | None,
-    chain: IntArray | None,
-    endings: Endings,
-) -> Solution:
+    The exceptions in `endings` end the solve with what it has found so far.
+    """
     settings = settings or Settings()
     make_algorithm(solver)
     if warm is not None and warm.coef.shape != (batch.n_instances, batch.n_features):
