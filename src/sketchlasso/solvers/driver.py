@@ -167,18 +167,15 @@ def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | No
 def _solve_open(run: _Run, solver: Solver, warm: Iterates | None, chain: IntArray | None) -> None:
     """Solve the open instances on the CPU."""
     walked = _walk_paths(run, chain, solver)
-    for level in _levels(run.batch, chain, np.flatnonzero(run.ledger.open & ~walked)):
+    left = np.flatnonzero(run.ledger.open & ~walked)
+    levels = [Level(left)]
+    if chain is not None:
+        levels = chain_levels(np.asarray(chain), run.batch.alpha, left)
+    for level in levels:
         start = _starting_points(run.batch, level, warm, run.ledger)
         # A start between neighbours has the non-zeros of both: let the solver clean it up first.
         _solve_some(run, level.instances, start, fewest_rounds=0 if level.left is None else 1)
     _try_otherwise(run, walked)
-
-
-def _levels(batch: Batch, chain: IntArray | None, instances: IntArray) -> list[Level]:
-    if chain is None or len(instances) == 0:
-        return [Level(instances)]
-    levels = chain_levels(np.asarray(chain)[instances], batch.alpha[instances])
-    return [level.of(instances) for level in levels]
 
 
 def _walk_paths(run: _Run, chain: IntArray | None, solver: Solver) -> BoolArray:
@@ -306,22 +303,17 @@ class Level:
     left: IntArray | None = None
     right: IntArray | None = None
 
-    def of(self, instances: IntArray) -> Level:
-        """The same level with its numbers, positions in `instances`, replaced by what is there."""
-        if self.left is None or self.right is None:
-            return Level(instances[self.instances])
-        return Level(instances[self.instances], instances[self.left], instances[self.right])
 
-
-def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
-    """Levels from coarse to fine; instances with one chain number form a chain by alpha.
+def chain_levels(chain: IntArray, alpha: FloatArray, instances: IntArray) -> list[Level]:
+    """Levels of some instances (b,) from coarse to fine; those with one number in `chain` (B,)
+    form a chain by alpha (B,).
 
     Every 32nd instance of a chain is solved first, then the midpoints, again and again. A midpoint
     starts between its two solved neighbours: the dual point of a path is nearly smooth in
     log(alpha), so it is nearly solved already. Whole levels go through the solver at once, which a
     walk along the path would not allow.
     """
-    order = np.lexsort((-alpha, chain))
+    order = instances[np.lexsort((-alpha[instances], chain[instances]))]
     starts = np.flatnonzero(np.r_[True, np.diff(chain[order]) != 0])
     lengths = np.diff(np.r_[starts, len(order)])
     place = np.arange(len(order)) - np.repeat(starts, lengths)
