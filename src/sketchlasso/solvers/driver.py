@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from sketchlasso.solvers.ledger import BatchLedger
 from sketchlasso.solvers.polish import polished
 from sketchlasso.solvers.settings import Endings, Settings, StopSolve
 from sketchlasso.solvers.solution import Solution, Stopwatch
-from sketchlasso.solvers.workers import parts_for_workers, solve_on_workers
+from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
 from sketchlasso.warn import warn_user
 
@@ -107,18 +108,35 @@ def solve_or_raise(
         warm = replace(warm, coef=warm.coef.maximum(0.0))
     # Only this process uses the device: workers of one machine would compete for it.
     parts = parts_for_workers(batch, chain) if settings.device == CPU else None
-    if parts is not None:
-        extra = (solver, endings)
-        return solve_on_workers(_solve_here, parts, batch, extra, settings, warm, chain)
-    return _solve_here(batch, warm, chain, settings, solver, endings)
+    if parts is None:
+        return _solve_here(batch, settings, solver, warm, chain, endings)
+
+    def given(part: IntArray) -> tuple[Any, ...]:
+        start = None if warm is None else warm.take(part)
+        return solver, start, None if chain is None else chain[part], endings
+
+    with Stopwatch() as watch:
+        found = map_parts(_solve_here, parts, batch, settings, given, endings)
+    solutions = [
+        _unreached(batch.take(part), settings, solver, watch) if one is None else one
+        for part, one in zip(parts, found, strict=True)
+    ]
+    return join_solutions(solutions, parts, watch.seconds)
+
+
+def _unreached(batch: Batch, settings: Settings, solver: Solver, watch: Stopwatch) -> Solution:
+    """The solution of a part that no worker has begun."""
+    ledger = BatchLedger(batch, settings)
+    ledger.interrupt()
+    return ledger.solution(solver, watch)
 
 
 def _solve_here(
     batch: Batch,
-    warm: Iterates | None,
-    chain: IntArray | None,
     settings: Settings,
     solver: Solver,
+    warm: Iterates | None,
+    chain: IntArray | None,
     endings: Endings,
 ) -> Solution:
     """Solve a batch in this process: on a device first where one is asked for."""

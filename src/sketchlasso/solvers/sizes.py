@@ -80,9 +80,9 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
         )
     parts = parts_for_workers(batch) if settings.device == CPU else None
     if parts is None:
-        return _size_here(batch, None, None, settings, size)
+        return _size_here(batch, settings, size)
     with Stopwatch() as watch:
-        found = map_parts(_size_here, parts, batch, settings, (size,))
+        found = map_parts(_size_here, parts, batch, settings, lambda _: (size,))
     back = np.argsort(np.concatenate(parts), kind="stable")
     return Sized(
         np.concatenate([part.alpha for part in found])[back],
@@ -90,11 +90,8 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
     )
 
 
-def _size_here(
-    batch: Batch, warm: Iterates | None, chain: IntArray | None, settings: Settings, size: int
-) -> Sized:
-    """Search and solve a batch in this process, from scratch and without chains."""
-    del warm, chain
+def _size_here(batch: Batch, settings: Settings, size: int) -> Sized:
+    """Search and solve a batch in this process."""
     device = open_device(settings.device, settings.device_memory)
     if device is not None:
         return _sized_on_device(batch, size, device, settings)
