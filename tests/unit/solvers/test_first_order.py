@@ -81,7 +81,7 @@ def test_shrink_is_the_prox_of_the_penalty(regime):
 @pytest.mark.parametrize("size", [0.1, 3.0])
 def test_dual_step_maximises_its_concave_function(s, size):
     metric, a = np.array([0.5, 1.0, 2.0]), size * np.array([1.0, -0.5, 0.3])
-    u = _dual_step(metric, a, None, s)
+    u = _dual_step(metric, a, s)
 
     def value(x):
         return x @ a - 0.5 * metric @ x**2 + s * np.sqrt(max(1.0 - x @ x, 0.0))

@@ -230,9 +230,8 @@ def _plain_step(
     """One iteration of Chambolle and Pock: new w (p,) and u (r,)."""
     next_w = _shrink(problem, tau, w + tau * (problem.R @ u))
     a = problem.c - problem.R.T @ (2.0 * next_w - w) + tau * problem.energies * u
-    return next_w, _dual_step(
-        tau * problem.energies, a, 1.0 if problem.squared else None, problem.s
-    )
+    metric = tau * problem.energies
+    return next_w, a / (metric + 1.0) if problem.squared else _dual_step(metric, a, problem.s)
 
 
 def _shrink(problem: _Rotated, tau: float, x: FloatArray) -> FloatArray:
@@ -244,14 +243,12 @@ def _shrink(problem: _Rotated, tau: float, x: FloatArray) -> FloatArray:
     return y * max(1.0 - tau * problem.radius / length, 0.0) if length > 0 else y
 
 
-def _dual_step(metric: FloatArray, a: FloatArray, rho: float | None, s: float) -> FloatArray:
-    """Return a/(metric + rho), where rho=None stands for the root of ||u||^2 + s^2/rho^2 = 1.
+def _dual_step(metric: FloatArray, a: FloatArray, s: float) -> FloatArray:
+    """Return u = a/(metric + rho), where rho is the root of ||u||^2 + s^2/rho^2 = 1.
 
     The left side to the power -1/2 is nearly linear in rho, and Newton's method on it
     approaches the root from the left. With s = 0 the root is 0 where the ball does not bind.
     """
-    if rho is not None:
-        return a / (metric + rho)
     if s == 0.0 and np.sum((a / metric) ** 2) <= 1.0:
         return a / metric
     rho = max(s, float(np.max(np.abs(a) - metric, initial=0.0)), 1e-150)

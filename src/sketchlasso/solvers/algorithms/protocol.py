@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -197,20 +197,16 @@ def _null_dual(instance: Instance) -> FloatArray:
     return np.asarray(c if instance.squared else formulas.null_dual(c, instance.s))[0]
 
 
-@dataclass(eq=False)
 class Best:
-    """The best primal and the best dual point seen so far; they need not belong together."""
+    """The best primal and the best dual point seen so far; they need not belong together.
 
-    instance: Instance
-    w: FloatArray = field(init=False)  # (p,)
-    u: FloatArray = field(init=False)  # (k,)
-    primal: float = np.inf  # objective at w
-    dual: float = -np.inf  # objective at the feasible point that u gives
+    `primal` is the objective at w (p,), `dual` that at the feasible point that u (k,) gives.
+    """
 
-    def __post_init__(self) -> None:
-        self._batch = as_batch(self.instance)
-        self.w = np.zeros(len(self.instance.R))
-        self.u = np.zeros(len(self.instance.c))
+    def __init__(self, instance: Instance) -> None:
+        self.instance, self._batch = instance, as_batch(instance)
+        self.w, self.primal = np.zeros(len(instance.R)), np.inf
+        self.u, self.dual = np.zeros(len(instance.c)), -np.inf
         self.offer(self.w, self.u)
 
     def offer(self, w: FloatArray, u: FloatArray) -> None:
