@@ -22,15 +22,6 @@ def gather_lower(G: Matrix, chosen: Indices, extra: Vector, out: Matrix) -> None
 
 
 @kernel()
-def gather_block(G: Matrix, rows: Indices, columns: Indices, out: Matrix) -> None:
-    """Write G[rows, columns] into `out` (rows, columns)."""
-    for i in range(rows.shape[0]):
-        row, line = G[rows[i]], out[i]
-        for j in range(columns.shape[0]):
-            line[j] = row[columns[j]]
-
-
-@kernel()
 def add_gram_rows(G: Matrix, chosen: Indices, values: Vector, out: Vector) -> None:
     """Add G[:, chosen] values to `out` (p,); G is symmetric, (c, c) with c >= p."""
     p = out.shape[0]
