@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -120,11 +120,6 @@ def drive(algorithm: InstanceAlgorithm, instance: Instance, tol: float, rounds: 
         if run.gap <= tol:
             break
     return run
-
-
-def without_features(instance: Instance) -> Instance:
-    """The instance after every feature has been screened away."""
-    return replace(instance, R=instance.R[:0], thresholds=instance.thresholds[:0])
 
 
 def assert_optimal(run: Run, reference: Run, instance: Instance, tol: float) -> None:

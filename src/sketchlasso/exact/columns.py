@@ -272,19 +272,7 @@ Columns: TypeAlias = DenseColumns | SparseColumns
 class TrainingRows:
     """A row set of X, centred where the problems have an intercept.
 
-    Attributes
-    ----------
-    columns : Columns
-    weights : ndarray of shape (m,)
-        Zero on rows that do not train.
-    weight : float
-        Their sum.
-    gram_weights : ndarray of shape (m,) or None
-        The weights, None where all are one.
-    means : ndarray of shape (n,)
-        Weighted means of the columns, less their offsets; zero without an intercept.
-    shifted_sums : ndarray of shape (n,)
-        Weighted sums of the shifted columns, which centring subtracts.
+    Rows that do not train have a weight of zero; `gram_weights` is None where all weights are one.
     """
 
     def __init__(self, columns: Columns, row_set: RowSet, fit_intercept: bool) -> None:
@@ -297,6 +285,7 @@ class TrainingRows:
         self.gram_weights = None if (self.weights == 1.0).all() else self.weights
         sums = columns.correlate(self.weights)
         none = np.zeros(columns.shape[1])
+        # Of columns less their offsets, and the sums of shifted columns that centring subtracts.
         self.means = sums / self.weight if fit_intercept else none
         self.shifted_sums = sums - columns.shift * self.weight if fit_intercept else none
 

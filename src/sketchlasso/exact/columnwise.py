@@ -225,12 +225,9 @@ class _Face:
     columns: _Columns
     w: FloatArray
     signs: FloatArray
-    # Which coefficients must not change their sign.
-    bound: BoolArray
-    # Squared norms of the centred columns.
-    norms: FloatArray
-    # X'W r / ||r||.
-    unit_seen: FloatArray
+    bound: BoolArray  # which coefficients must not change their sign
+    norms: FloatArray  # squared, of the centred columns
+    unit_seen: FloatArray  # X'W r / ||r||
 
     def crosses(self, move: FloatArray) -> BoolArray:
         """Which bound coefficients (a,) a move would take to zero or beyond."""

@@ -257,25 +257,11 @@ class Descent:
     ) -> dict[Key, Descended]:
         """Solve the next penalties of some chains, and record the solutions in the ledger.
 
-        Parameters
-        ----------
-        keys : sequence of (row set, response)
-        alphas : sequence of ndarray
-            Decreasing penalties of every response, smaller than those before.
-        numbers : sequence of ndarray
-            Their numbers in the ledger.
-        ledger : ExactLedger
-        start : callable, optional
-            Coefficients to start from; the chains are then solved penalty by penalty.
-        keep : bool
-            Whether the chains go on later.
-        others : mapping, optional
-            Next lambdas of other chains, which descend at the same time.
+        Every response has decreasing penalties, smaller than those before, and their numbers in the
+        ledger. With coefficients to `start` from, chains are solved penalty by penalty. `keep` says
+        whether they go on later.
 
-        Returns
-        -------
-        dict
-            Results of :meth:`Chain.descend` for `others`.
+        Other chains descend to their next lambdas at the same time; returns the results of these.
         """
         others = others or {}
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.kernels.faces import gather_block, gather_lower
+from sketchlasso.kernels.faces import gather_lower
 from sketchlasso.types import FloatArray, IntArray
 
 # Changes that a factor of size a bears before a new one is cheaper: a / SHARE, at least FEWEST.
@@ -125,9 +125,7 @@ class SupportFactor:
         base, old = self._base, self._changes
         B = np.zeros((len(fresh), len(base)))
         joins = self._place[fresh] < 0
-        lines = np.empty((int(joins.sum()), len(base)))
-        gather_block(self.G, fresh[joins], base, lines)
-        B[joins] = lines
+        B[joins] = self.G[np.ix_(fresh[joins], base)]
         B[~joins, self._place[fresh[~joins]]] = 1.0
         new = self._start(B.T)
         every = np.concatenate([old, fresh])

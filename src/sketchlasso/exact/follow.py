@@ -61,15 +61,11 @@ SHORTEST = 1e-3
 class Restricted:
     """State of the problem of p columns; w (p,) and q (p,) change in place."""
 
-    # (c, c), c >= p: its leading (p, p) part is the Gram matrix.
-    G: FloatArray
-    # X'r.
-    q: FloatArray
+    G: FloatArray  # (c, c), c >= p: its leading (p, p) part is the Gram matrix
+    q: FloatArray  # X'r
     w: FloatArray
-    # alpha f_j, (p,).
-    thresholds: FloatArray
-    # ||r||^2.
-    square: float
+    thresholds: FloatArray  # (p,): alpha f_j
+    square: float  # ||r||^2
     positive: bool
 
     @property
@@ -92,14 +88,10 @@ class _State:
     """A point near the path of the LASSO: w, c and levels (p,), support and signs (a,)."""
 
     w: FloatArray
-    # X'(y - X w).
-    c: FloatArray
-    # ||y - X w||^2.
-    square: float
-    # The thresholds l.
-    levels: FloatArray
-    # The face, as of the last Newton step.
-    support: IntArray
+    c: FloatArray  # X'(y - X w)
+    square: float  # ||y - X w||^2
+    levels: FloatArray  # the thresholds l
+    support: IntArray  # the face, as of the last Newton step
     signs: FloatArray
 
     def moved(
@@ -333,7 +325,7 @@ class Follower:
         self, centre: FloatArray, c: FloatArray, levels: FloatArray, out: FloatArray
     ) -> float:
         positive = self._problem.positive
-        return float(proximal_point(centre, c, levels, self._extra, centre, positive, out))
+        return float(proximal_point(centre, c, levels, self._extra, positive, out))
 
     def _newton(
         self, now: _State, centre: FloatArray, x: FloatArray

@@ -47,20 +47,13 @@ MOST_COLUMNS = 16_000
 
 
 class _Growing:
-    """A symmetric matrix with room to grow.
-
-    Attributes
-    ----------
-    buffer : ndarray of shape (c, c), c >= count
-        Its leading (count, count) part is the matrix.
-    columns : ndarray of shape (count,)
-        In the order of the matrix.
-    place : ndarray of shape (n,)
-        Position of each of n columns, negative for those not held.
-    """
+    """A symmetric matrix with room to grow."""
 
     def __init__(self, n_features: int) -> None:
+        # (c, c): the leading (count, count) part is the matrix.
         self.buffer = np.empty((FIRST_ROOM, FIRST_ROOM))
+        # The columns (count,) in the order of the matrix, and the position of each of all columns
+        # (n,), negative for those not held.
         self.columns = np.empty(0, dtype=np.intp)
         self.place = np.full(n_features, -1, dtype=np.intp)
 
@@ -192,24 +185,15 @@ class TrainingGram(_Growing):
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Solutions along a stretch of the path, from larger to smaller penalties.
+    """Solutions along a stretch of the path, from larger to smaller penalties."""
 
-    Attributes
-    ----------
-    points : list of (ndarray of shape (s,), ndarray of shape (s,))
-        Columns of X and their coefficients, one pair per solution; some may be zero.
-    lambdas, squares, inner, worst, l1 : ndarray of shape (found,)
-        lambda, ||r||^2, y'r, the largest |x_j'r| / f_j of the columns in use, and
-        sum_j f_j |w_j|.
-    knots : int
-    """
-
+    # Columns of X (s,) and their coefficients (s,), one pair per solution; some may be zero.
     points: list[tuple[IntArray, FloatArray]]
-    lambdas: FloatArray
-    squares: FloatArray
-    inner: FloatArray
-    worst: FloatArray
-    l1: FloatArray
+    lambdas: FloatArray  # (found,), as all below
+    squares: FloatArray  # ||r||^2
+    inner: FloatArray  # y'r
+    worst: FloatArray  # the largest |x_j'r| / f_j of the columns in use
+    l1: FloatArray  # sum_j f_j |w_j|
     knots: int
 
     def __len__(self) -> int:
@@ -243,12 +227,6 @@ class KnotWalk:
 
     The walk only proposes solutions: it uses the columns that the Gram matrix holds, to the
     precision of that matrix.
-
-    Attributes
-    ----------
-    exact_end : tuple of ndarrays of shape (s,) or None
-        Where the last walk came to the exact fit that ends the path, before its first penalty: the
-        columns of X, their coefficients, and those of the dual direction.
     """
 
     def __init__(self, target: Target, gram: TrainingGram) -> None:
@@ -260,6 +238,8 @@ class KnotWalk:
         self._face, self._count = blank_face(0), -1
         self._ended: Stretch | None = None
         self._begun = -1
+        # Where the last walk met the exact fit that ends the path, before its first penalty: the
+        # columns of X (s,), their coefficients (s,), and those of the dual direction (s,).
         self.exact_end: tuple[IntArray, FloatArray, FloatArray] | None = None
 
     @staticmethod

@@ -8,8 +8,6 @@ The certificate covers all columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sketchlasso.exact.knots import MOST_ACTIVE, bar_columns
@@ -26,7 +24,7 @@ from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.full_problem import dual_of_ratio, full_primal
 from sketchlasso.problem.terms import spread_factors
-from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # A response starts with the columns that reach this share of its last penalty, at most this many.
 NEAR = 0.7
@@ -41,70 +39,32 @@ NO_COLUMNS = np.empty(0, dtype=np.int64)
 Piece = tuple[IntArray, FloatArray]
 
 
-@dataclass(frozen=True, eq=False)
-class ManyProposals:
-    """Solutions of t responses at a penalties each, penalty fastest.
-
-    Attributes
-    ----------
-    coef : csr_array of shape (t * a, p)
-    relative_gap : ndarray of shape (t * a,)
-        On all columns.
-    proved : ndarray of shape (t * a,)
-        Whether the gap is within the tolerance; the others are for another solver.
-    """
-
-    coef: SparseRows
-    relative_gap: FloatArray
-    proved: BoolArray
-
-
 def solve_many(
-    P: FloatArray,
-    Y: FloatArray,
-    own: IntArray,
-    alphas: FloatArray,
-    tol: float,
-    n_threads: int,
-) -> ManyProposals:
+    P: FloatArray, Y: FloatArray, own: IntArray, alphas: FloatArray, tol: float, n_threads: int
+) -> tuple[SparseRows, FloatArray]:
     """Minimise ||y_t - P'w|| + alpha ||w||_1 for every response and penalty.
 
-    Parameters
-    ----------
-    P : ndarray of shape (p, k)
-        One row per column.
-    Y : ndarray of shape (t, k)
-        One row per response, none of them zero.
-    own : ndarray of shape (t,)
-        The column that a response must not use; -1 for none.
-    alphas : ndarray of shape (t, a)
-        Penalties > 0 in any order.
-    tol : float
-        Relative duality gap.
-    n_threads : int
+    P (p, k) has one row per column, Y (t, k) one per response, none of them zero. A response must
+    not use the column in `own` (t,); -1 for none. Penalties (t, a) are > 0, in any order, and `tol`
+    is a relative duality gap.
+
+    Returns coefficients (t * a, p), penalty fastest, and their relative gaps (t * a,) on all
+    columns. Those above the tolerance are for another solver.
     """
     search = _Search(P, Y, own, alphas, tol, n_threads)
     search.run()
     gap = np.empty_like(alphas)
     np.put_along_axis(gap, search.order, search.gap, axis=1)
-    pieces: list[Piece] = [(NO_COLUMNS, np.empty(0))] * alphas.size
-    for t, row in enumerate(search.order):
-        for i, place in enumerate(row):
-            pieces[t * alphas.shape[1] + place] = search.pieces[t][i]
-    gap = gap.ravel()
-    return ManyProposals(stack_rows(pieces, len(P)), gap, gap <= tol)
+    back = np.argsort(search.order, axis=1)
+    pieces = [search.pieces[t][i] for t, row in enumerate(back) for i in row]
+    return stack_rows(pieces, len(P)), gap.ravel()
 
 
 class _Search:
     """Rounds of walks on the columns in use and checks of all columns.
 
-    Attributes
-    ----------
-    order : ndarray of shape (t, a)
-        Penalties of each response from the largest down.
-    gap : ndarray of shape (t, a)
-        In that order; inf for penalties that no walk has reached.
-    pieces : list of lists of (indices, values)
+    `order` (t, a) are the penalties of each response from the largest down. In that order `gap`
+    (t, a) is inf for those that no walk has reached, and `pieces` are (indices, values).
     """
 
     def __init__(

@@ -33,26 +33,13 @@ LITTLE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Coefficients and their residual.
+    """Coefficients and their residual."""
 
-    Attributes
-    ----------
-    support : ndarray of shape (s,)
-    values : ndarray of shape (s,)
-        The coefficients that are not zero.
-    residual : ndarray of shape (m,)
-        y - X w with the best intercept.
-    square : float
-        ||r||_W^2.
-    seen : ndarray of shape (n,)
-        Centred x_j'W r.
-    """
-
-    support: IntArray
-    values: FloatArray
-    residual: FloatArray
-    square: float
-    seen: FloatArray
+    support: IntArray  # (s,)
+    values: FloatArray  # (s,): the coefficients that are not zero
+    residual: FloatArray  # (m,): y - X w with the best intercept
+    square: float  # ||r||_W^2
+    seen: FloatArray  # (n,): centred x_j'W r
 
     @property
     def length(self) -> float:

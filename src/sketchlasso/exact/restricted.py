@@ -20,7 +20,8 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.follow import Follower, Restricted
-from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_move, gram_sweeps
+from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_sweeps
+from sketchlasso.kernels.faces import add_gram_rows
 from sketchlasso.types import FloatArray, IntArray
 
 # A Cholesky factor of size a costs about as much as a / SIZE_OF_A_SWEEP sweeps.
@@ -82,31 +83,35 @@ def newton_step(problem: Restricted) -> bool:
     return any(target is not None and _move(problem, active, target) for target in targets)
 
 
-def _damped(problem: Restricted, active: IntArray, damping: float) -> FloatArray | None:
-    """Minimiser (a,) of the majoriser ||r||^2 / (2 rho) + rho / 2, held near the present point."""
+def _solved(
+    problem: Restricted, active: IntArray, right: FloatArray, damping: float = 0.0
+) -> FloatArray | None:
+    """Solution of the active Gram matrix, its diagonal raised by a share; None without a factor."""
     G = problem.G[np.ix_(active, active)]
     np.fill_diagonal(G, np.diagonal(G) * (1.0 + damping))
-    rho = np.sqrt(max(problem.square, 0.0))
-    slope = problem.q[active] - rho * problem.thresholds[active] * np.sign(problem.w[active])
     try:
         factor = linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
-        step = linalg.cho_solve(factor, slope, check_finite=False)
     except linalg.LinAlgError:
         return None
-    return problem.w[active] + step if np.isfinite(step).all() else None
+    return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
+
+
+def _damped(problem: Restricted, active: IntArray, damping: float) -> FloatArray | None:
+    """Minimiser (a,) of the majoriser ||r||^2 / (2 rho) + rho / 2, held near the present point."""
+    rho = np.sqrt(max(problem.square, 0.0))
+    slope = problem.q[active] - rho * problem.thresholds[active] * np.sign(problem.w[active])
+    step = _solved(problem, active, slope, damping)
+    return problem.w[active] + step if step is not None and np.isfinite(step).all() else None
 
 
 def _minimiser(problem: Restricted, active: IntArray) -> FloatArray | None:
     """Minimiser (a,) over the active coefficients with fixed signs; None where it has none."""
     slopes = problem.thresholds[active] * np.sign(problem.w[active])
     q = problem.q[active]
-    try:
-        factor = linalg.cho_factor(
-            problem.G[np.ix_(active, active)], lower=True, overwrite_a=True, check_finite=False
-        )
-        to_fit, d = linalg.cho_solve(factor, np.column_stack([q, slopes]), check_finite=False).T
-    except linalg.LinAlgError:
+    found = _solved(problem, active, np.column_stack([q, slopes]))
+    if found is None:
         return None
+    to_fit, d = found.T
     left, bend = max(problem.square - float(q @ to_fit), 0.0), 1.0 - float(slopes @ d)
     # Where the penalty leaves no room the fit is exact.
     shrunk = np.sqrt(left / bend) if bend > 0.0 else 0.0
@@ -126,8 +131,8 @@ def _move(problem: Restricted, active: IntArray, target: FloatArray) -> bool:
         target = np.maximum(target, 0.0)
     values = np.where(crossing, 0.0, target)
     moves = values - here
-    q = np.empty_like(problem.q)
-    gram_move(problem.G, problem.q, active, moves, q)
+    q = problem.q.copy()
+    add_gram_rows(problem.G, active, -moves, q)
     square = problem.square - float(moves @ (problem.q[active] + q[active]))
     w = problem.w.copy()
     w[active] = values

@@ -195,13 +195,12 @@ class ColumnProblems:
         elsewhere = settings.device != CPU or (engine is not None and engine.remote)
         if elsewhere or self._P.size < LARGE:
             return self._by_batch(own, alphas, settings)
-        found = solve_many(
+        coef, gap = solve_many(
             self._P, self.columns.P[own], self._place[own], alphas, settings.tol, settings.n_threads
         )
-        coef, gap = found.coef, found.relative_gap
         status = status_of(gap, settings.tol, Status.STALLED)
         # Solve a target again at all of its penalties where one was not proved.
-        again = np.flatnonzero(~found.proved.reshape(alphas.shape).all(axis=1))
+        again = np.flatnonzero(~(gap <= settings.tol).reshape(alphas.shape).all(axis=1))
         if len(again):
             rows = (again[:, None] * alphas.shape[1] + np.arange(alphas.shape[1])).ravel()
             rest, gap[rows], status[rows] = self._by_batch(own[again], alphas[again], settings)

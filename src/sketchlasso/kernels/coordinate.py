@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sketchlasso.kernels.compiling import Indices, Matrix, Vector, kernel
-from sketchlasso.kernels.dense import copy_to
+from sketchlasso.kernels.compiling import Matrix, Vector, kernel
 
 # Below this share of its value at the start ||r||^2 has lost its digits to cancellation.
 LOST_DIGITS = 1e-9
@@ -111,12 +110,3 @@ def gram_sweeps(
         sweeps += 1
         primal, gap = gram_gap(G, q, w, thresholds, square, positive)
     return square, gap / primal if primal > 0.0 else 0.0, sweeps
-
-
-@kernel()
-def gram_move(G: Matrix, q: Vector, chosen: Indices, moves: Vector, out: Vector) -> None:
-    """Write q - G[:, chosen] moves into `out` (p,); G is (c, c) with c >= p."""
-    copy_to(q, out)
-    for c in range(chosen.shape[0]):
-        if moves[c] != 0.0:
-            subtract_multiple(out, G[chosen[c]], moves[c], out.shape[0])

@@ -22,15 +22,6 @@ def gather_lower(G: Matrix, chosen: Indices, extra: Vector, out: Matrix) -> None
 
 
 @kernel()
-def gather_block(G: Matrix, rows: Indices, columns: Indices, out: Matrix) -> None:
-    """Write G[rows, columns] into `out` (rows, columns)."""
-    for i in range(rows.shape[0]):
-        row, line = G[rows[i]], out[i]
-        for j in range(columns.shape[0]):
-            line[j] = row[columns[j]]
-
-
-@kernel()
 def add_gram_rows(G: Matrix, chosen: Indices, values: Vector, out: Vector) -> None:
     """Add G[:, chosen] values to `out` (p,); G is symmetric, (c, c) with c >= p."""
     p = out.shape[0]
@@ -43,17 +34,11 @@ def add_gram_rows(G: Matrix, chosen: Indices, values: Vector, out: Vector) -> No
 
 @kernel()
 def proximal_point(
-    centre: Vector,
-    c: Vector,
-    levels: Vector,
-    extra: Vector,
-    origin: Vector,
-    positive: bool,
-    out: Vector,
+    centre: Vector, c: Vector, levels: Vector, extra: Vector, positive: bool, out: Vector
 ) -> float:
     """Write the proximal point x (p,) of centre + c / e into `out`; returns the sum over j of
 
-        (x_j - origin_j) c_j - l_j |x_j| - e_j (x_j - centre_j)^2 / 2
+        (x_j - centre_j) c_j - l_j |x_j| - e_j (x_j - centre_j)^2 / 2
 
     the part of the dual function, of the problem with a proximal term at `centre`, that is not the
     square.
@@ -69,7 +54,7 @@ def proximal_point(
             x = u + cut
         out[j] = x
         away = x - centre[j]
-        total += (x - origin[j]) * c[j] - levels[j] * abs(x) - 0.5 * extra[j] * away * away
+        total += away * c[j] - levels[j] * abs(x) - 0.5 * extra[j] * away * away
     return total
 
 

@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sketchlasso.kernels.compiling import IndexMatrix, Indices, Matrix, Vector, kernel
-from sketchlasso.kernels.homotopy import smallest_alpha
 from sketchlasso.types import FloatArray, IntArray
 
 # A column does not enter if at most this share of its squared length lies outside the span of the
@@ -66,7 +65,7 @@ class Solutions(NamedTuple):
     """Arrays for solutions: that of penalty i is in ``indices[i, :counts[i]]`` and ``values``.
 
     Shapes are (a, most), (a, most), (a,) and (a, 5). ``facts[i]`` holds lambda, ||r||^2, y'r, the
-    largest |x_j'r| / f_j and sum_j f_j |w_j|.
+    largest |x_j'r| / f_j and sum_j f_j |w_j|, unless a walk says otherwise.
     """
 
     indices: IndexMatrix
@@ -75,13 +74,13 @@ class Solutions(NamedTuple):
     facts: Matrix
 
 
-def blank_solutions(count: int, most: int) -> Solutions:
+def blank_solutions(count: int, most: int, facts: int = 5) -> Solutions:
     """Space for the solutions of `count` penalties with at most `most` active columns."""
     return Solutions(
         np.empty((count, most), dtype=np.int64),
         np.empty((count, most)),
         np.zeros(count, dtype=np.int64),
-        np.empty((count, 5)),
+        np.empty((count, facts)),
     )
 
 
@@ -185,11 +184,19 @@ def solve_face(
 
 @kernel(inner=True)
 def entering(
-    columns: Matrix, positive: bool, left: int, left_sign: float
+    at_zero: Vector,
+    per_lambda: Vector,
+    factor: Vector,
+    blind: Vector,
+    positive: bool,
+    left: int,
+    left_sign: float,
 ) -> tuple[float, int, float]:
-    """Largest lambda at which an inactive column reaches its threshold; the column, its sign."""
-    at_zero, per_lambda = columns[AT_ZERO], columns[PER_LAMBDA]
-    factor, blind = columns[FACTOR], columns[BLIND_AT]
+    """Largest lambda at which an inactive column reaches its threshold; the column, its sign.
+
+    Column j reaches it where |at_zero_j + lambda per_lambda_j| = lambda f_j. `left` (-1: none) has
+    just left with `left_sign`: it is at its threshold and moves away from it.
+    """
     best = 0.0
     column = -1
     sign = 1.0
@@ -213,28 +220,46 @@ def entering(
 
 @kernel(inner=True)
 def leaving(
-    active: Indices, parts: Matrix, count: int, now: float, entered: int
+    active: Indices,
+    slopes: Vector,
+    fit: Vector,
+    moves: Vector,
+    count: int,
+    now: float,
+    entered: int,
 ) -> tuple[float, int]:
     """Largest lambda below `now` at which an active coefficient reaches zero; its position.
 
-    Returns a position of -2 where the column that has just entered would move to the wrong side.
+    Columns without a penalty have slope 0 and stay. Returns a position of -2 where the column that
+    has just entered would move to the wrong side.
     """
     best = 0.0
     position = -1
     for i in range(count):
-        move = parts[MOVE, i]
-        outward = move * parts[SLOPE, i]  # > 0: |w_i| grows as lambda falls
+        move = moves[i]
+        outward = move * slopes[i]  # > 0: |w_i| grows as lambda falls
         if active[i] == entered:
             if not outward > 0.0:
                 return now, -2
         elif outward < 0.0:
-            reached = parts[FIT, i] / move
+            reached = fit[i] / move
             if reached > now:
                 reached = now
             if reached > best:
                 best = reached
                 position = i
     return best, position
+
+
+@kernel(inner=True)
+def smallest_alpha(low: float, C: float, E: float, squared: bool) -> float:
+    """The penalty whose solution lies at the lower end of a segment."""
+    if squared:
+        return low
+    if low == 0.0:
+        return 0.0
+    rho = np.sqrt(C + low * low * E)
+    return low / rho if rho > 0.0 else np.inf
 
 
 @kernel(inner=True)
@@ -304,6 +329,9 @@ def walk_gram(
     """
     G, columns, L, active, parts, total, positive, squared = path
     indices, values, counts, facts = out
+    v, factor, blind = columns[V], columns[FACTOR], columns[BLIND_AT]
+    at_zero, per_lambda = columns[AT_ZERO], columns[PER_LAMBDA]
+    slopes, fit, moves = parts[SLOPE], parts[FIT], parts[MOVE]
     # With plain constants, Numba would compile every callee for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     knots, high, left_sign, exact = 0, level, 0.0, False
@@ -315,10 +343,11 @@ def walk_gram(
             if not worst <= (1.0 + ON_PATH) * level:
                 count = -1
                 break
-        enter, column, sign = entering(columns, positive, left, left_sign)
-        leave, position = leaving(active, parts, count, high, entered)
-        low = enter if enter < high else high
-        low = leave if leave > low else low
+        enter, column, sign = entering(
+            at_zero, per_lambda, factor, blind, positive, left, left_sign
+        )
+        leave, position = leaving(active, slopes, fit, moves, count, high, entered)
+        low = max(min(enter, high), leave)
         # Where the active columns explain all of y, ||r|| = lambda sqrt(E): the whole face belongs
         # to one alpha, and the path goes on with smaller ones where a column leaves.
         saturated = not VANISHED * total < C
@@ -328,9 +357,7 @@ def walk_gram(
         least = np.inf if saturated else smallest_alpha(low, C, E, squared)
         while done < len(alphas) and alphas[done] >= least:
             lam = lambda_of(low, high, C, E, alphas[done], squared)
-            fitted, l1 = write_solution(
-                columns[V], active, parts, count, lam, indices[done], values[done]
-            )
+            fitted, l1 = write_solution(v, active, parts, count, lam, indices[done], values[done])
             counts[done] = count
             fact = facts[done]
             fact[0] = lam
@@ -344,16 +371,16 @@ def walk_gram(
             break
         high, left, entered = low, np.int64(-1), np.int64(-1)
         if enter >= low:
-            columns[BLIND_AT, column] = np.inf
+            blind[column] = np.inf
             if append_column(G, L, active, count, column):
                 active[count] = column
-                parts[SLOPE, count] = sign * columns[FACTOR, column]
+                slopes[count] = sign * factor[column]
                 entered = column
                 count += 1
         else:
             left = active[position]
-            left_sign = np.sign(parts[SLOPE, position])
-            columns[BLIND_AT, left] = BLIND * np.sqrt(G[left, left] * total)
-            remove_column(L, active, parts[SLOPE], count, position)
+            left_sign = np.sign(slopes[position])
+            blind[left] = BLIND * np.sqrt(G[left, left] * total)
+            remove_column(L, active, slopes, count, position)
             count -= 1
     return done, knots, count, exact

@@ -24,9 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sketchlasso.kernels.compiling import IndexMatrix, Indices, Matrix, Vector, kernel
+from sketchlasso.kernels.compiling import Indices, Matrix, Vector, kernel
 from sketchlasso.kernels.coordinate import subtract_multiple
 from sketchlasso.kernels.dense import back_substitute, copy_to, dot
+from sketchlasso.kernels.gram_path import Solutions, entering, lambda_of, leaving, smallest_alpha
 
 # A row of which this share or less (of its length) lies outside the span of the active rows
 # cannot enter: its coefficient would be rounding.
@@ -56,7 +57,7 @@ class Face(NamedTuple):
     at_zero: Vector  # R c_perp (n,)
     per_lambda: Vector  # R e (n,)
     seen: Vector  # R q (n,)
-    place: Indices  # position among the active rows (n,), -1 if inactive
+    blind: Vector  # correlation (n,) below which a row never enters; inf where it cannot
 
 
 @kernel(inner=True, allocates=True)
@@ -115,7 +116,7 @@ def append_row(
     face.z[count] = (slope - dot(line, face.z[:count])) / left
     face.slopes[count] = slope
     face.active[count] = j
-    face.place[j] = count
+    face.blind[j] = np.inf
     see_direction(P, root, face.Q[count], face.seen)
     shift_along(face, count, 1.0)
     return True
@@ -125,12 +126,10 @@ def append_row(
 def remove_row(face: Face, count: int, P: Matrix, root: Matrix, position: int) -> None:
     """Remove the active row at a position: rotate its direction to the end of Q."""
     L, Q, g, z, last = face.L, face.Q, face.g, face.z, count - 1
-    face.place[face.active[position]] = -1
     for i in range(position, last):
         copy_to(L[i + 1, : i + 2], L[i])
         face.slopes[i] = face.slopes[i + 1]
         face.active[i] = face.active[i + 1]
-        face.place[face.active[i]] = i
     for i in range(position, last):
         size = np.hypot(L[i, i], L[i, i + 1])
         cosine, sine = L[i, i] / size, L[i, i + 1] / size
@@ -166,99 +165,30 @@ def refresh(face: Face, count: int, P: Matrix, root: Matrix, c: Vector) -> None:
     see_direction(P, root, face.e, face.per_lambda)
 
 
-@kernel(inner=True)
-def next_to_enter(
-    face: Face,
-    factor: Vector,
-    lengths: Vector,
-    positive: bool,
-    size: float,
-    left: int,
-    left_sign: float,
-) -> tuple[float, int, float]:
-    """Largest lambda at which an inactive row reaches its threshold; the row and its sign.
-
-    Row j reaches it where |at_zero_j + lambda per_lambda_j| = lambda f_j. `left` (-1: none) has
-    just left with `left_sign`: it is at its threshold and moves away from it.
-    """
-    best, row, sign = 0.0, -1, 1.0
-    for j in range(factor.shape[0]):
-        if face.place[j] >= 0 or not factor[j] < np.inf:
-            continue
-        blind = BLIND * lengths[j] * size
-        for side in (1.0, -1.0):
-            if side < 0.0 and positive:
-                continue
-            rest = side * face.at_zero[j]
-            room = factor[j] - side * face.per_lambda[j]
-            if rest > blind and room > 0.0 and not (j == left and side == left_sign):
-                reached = rest / room
-                if reached > best:
-                    best, row, sign = reached, j, side
-    return best, row, sign
-
-
 @kernel(inner=True, allocates=True)
-def next_to_leave(face: Face, count: int, free: int, now: float, entered: int) -> tuple[float, int]:
-    """Largest lambda below `now` at which an active coefficient reaches zero; its position.
-
-    The first `free` rows have no penalty and stay. `entered` has just entered at zero. Returns
-    a position of -2 where that row's coefficient would move to the wrong side.
-    """
+def next_to_leave(face: Face, count: int, now: float, entered: int) -> tuple[float, int]:
+    """Largest lambda at which an active coefficient reaches zero, and its position: `leaving`."""
     fit = face.g[:count].copy()
     move = face.z[:count].copy()
     back_substitute(face.L, count, fit)
     back_substitute(face.L, count, move)
-    best, position = 0.0, -1
-    for i in range(free, count):
-        outward = move[i] * face.slopes[i]  # > 0: |w_i| grows as lambda falls
-        if face.active[i] == entered:
-            if not outward > 0.0:
-                return now, -2
-        elif outward < 0.0:
-            reached = min(max(fit[i] / move[i], 0.0), now)
-            if reached > best:
-                best, position = reached, i
-    return best, position
-
-
-class Segment(NamedTuple):
-    """A stretch of the path on one face, lambda from `high` to `low`; rho^2 = C + E lambda^2."""
-
-    low: float
-    high: float
-    C: float
-    E: float
-
-
-@kernel(inner=True)
-def smallest_alpha(low: float, C: float, E: float, squared: bool) -> float:
-    """The penalty whose solution lies at the lower end of a segment."""
-    if squared:
-        return low
-    if low == 0.0:
-        return 0.0
-    rho = np.sqrt(C + low * low * E)
-    return low / rho if rho > 0.0 else np.inf
+    return leaving(face.active, face.slopes, fit, move, count, now, entered)
 
 
 @kernel(inner=True)
 def write_point(
     face: Face,
     count: int,
-    segment: Segment,
+    C: float,
+    E: float,
+    lam: float,
     alpha: float,
     squared: bool,
     indices: Indices,
     values: Vector,
     u: Vector,
 ) -> None:
-    """Write the solution of one penalty that lies on a segment."""
-    C, E, lam = segment.C, segment.E, alpha
-    if not squared:
-        bend = 1.0 - alpha * alpha * E
-        lam = alpha * np.sqrt(C / bend) if C > 0.0 and bend > 0.0 else segment.low
-    lam = min(max(lam, segment.low), segment.high)
+    """Write the solution of one penalty, which has this lambda on the present face."""
     for i in range(count):
         indices[i] = face.active[i]
         values[i] = face.g[i] - lam * face.z[i]
@@ -275,33 +205,10 @@ def write_point(
             u[i] = alpha * face.e[i]
 
 
-@kernel(inner=True)
-def write_points(
-    face: Face,
-    count: int,
-    segment: Segment,
-    squared: bool,
-    alphas: Vector,
-    done: int,
-    indices: IndexMatrix,
-    values: Matrix,
-    counts: Indices,
-    duals: Matrix,
-) -> int:
-    """Write the solutions on a segment, from penalty number `done` on; returns the next number."""
-    while done < alphas.shape[0] and alphas[done] >= smallest_alpha(
-        segment.low, segment.C, segment.E, squared
-    ):
-        counts[done] = count
-        write_point(
-            face, count, segment, alphas[done], squared, indices[done], values[done], duals[done]
-        )
-        done += 1
-    return done
-
-
 @kernel(inner=True, allocates=True)
-def first_face(P: Matrix, root: Matrix, c: Vector, factor: Vector) -> tuple[Face, np.int64]:
+def first_face(
+    P: Matrix, root: Matrix, c: Vector, factor: Vector, blind: Vector
+) -> tuple[Face, np.int64]:
     """The first face of the path, whose active rows are those without a penalty; their number."""
     n, k = P.shape
     face = Face(
@@ -316,24 +223,26 @@ def first_face(P: Matrix, root: Matrix, c: Vector, factor: Vector) -> tuple[Face
         at_zero=np.zeros(n),
         per_lambda=np.zeros(n),
         seen=np.zeros(n),
-        place=np.full(n, -1, dtype=np.int64),
+        blind=blind.copy(),
     )
     see_direction(P, root, c, face.at_zero)
     count = np.int64(0)
     for j in range(n):
         if factor[j] == 0.0 and append_row(face, count, P, root, c, j, 0.0):
             count += 1
+        if not factor[j] < np.inf:
+            face.blind[j] = np.inf
     return face, count
 
 
 @kernel(inner=True, allocates=True)
-def row_lengths(P: Matrix, root: Matrix) -> Vector:
-    """Lengths (n,) of the rows of R."""
-    lengths = np.empty(P.shape[0])
+def rounding_of_rows(P: Matrix, root: Matrix, size: float) -> Vector:
+    """Correlations (n,) of the rows of R with c_perp that are rounding; `size` is ||c||."""
+    found = np.empty(P.shape[0])
     for j in range(P.shape[0]):
         row = row_of(P, root, j)
-        lengths[j] = np.sqrt(dot(row, row))
-    return lengths
+        found[j] = BLIND * np.sqrt(dot(row, row)) * size
+    return found
 
 
 @kernel(allocates=True)
@@ -347,37 +256,41 @@ def walk_path(
     squared: bool,
     alphas: Vector,
     most_knots: int,
-    indices: IndexMatrix,
-    values: Matrix,
-    counts: Indices,
-    duals: Matrix,
+    out: Solutions,
 ) -> tuple[np.int64, int]:
     """Solutions of one instance at decreasing penalties; returns their number and the knots.
 
     Parameters are the rows P (n, k) in double precision, the root (k, k) or an empty one for the
-    identity, c (k,), s, penalty factors (n,), and `alphas` (a,) in decreasing order. Solution i
-    goes to ``indices[i, :counts[i]]``, ``values[i, :counts[i]]`` (both (a, k)) and the dual
-    candidate ``duals[i]`` (a, k). Fewer than a solutions are found if `most_knots` is reached or
-    ties end the walk.
+    identity, c (k,), s, penalty factors (n,), and `alphas` (a,) in decreasing order. The facts
+    (a, k) of the solutions are dual candidates. Fewer than a solutions are found if `most_knots`
+    is reached or ties end the walk.
     """
-    face, count = first_face(P, root, c, factor)
-    lengths, size = row_lengths(P, root), np.sqrt(dot(c, c))
-    free, knots, high, left_sign = count, 0, np.inf, 0.0
+    size = np.sqrt(dot(c, c))
+    rounding = rounding_of_rows(P, root, size)
+    face, count = first_face(P, root, c, factor, rounding)
+    knots, high, left_sign = 0, np.inf, 0.0
     # With plain constants, Numba would compile every callee for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     while True:
         if np.sqrt(dot(face.c_perp, face.c_perp)) <= VANISHED * size:
             face.c_perp[:] = 0.0
             face.at_zero[:] = 0.0
-        enter, row, sign = next_to_enter(face, factor, lengths, positive, size, left, left_sign)
-        leave, position = next_to_leave(face, count, free, high, entered)
+        enter, row, sign = entering(
+            face.at_zero, face.per_lambda, factor, face.blind, positive, left, left_sign
+        )
+        leave, position = next_to_leave(face, count, high, entered)
         if position == -2:
             return done, knots
         low = max(min(enter, high), leave)
-        segment = Segment(low, high, s * s + dot(face.c_perp, face.c_perp), dot(face.e, face.e))
-        done = write_points(
-            face, count, segment, squared, alphas, done, indices, values, counts, duals
-        )
+        C, E = s * s + dot(face.c_perp, face.c_perp), dot(face.e, face.e)
+        least = smallest_alpha(low, C, E, squared)
+        while done < alphas.shape[0] and alphas[done] >= least:
+            alpha = alphas[done]
+            lam = lambda_of(low, high, C, E, alpha, squared)
+            indices, values, u = out.indices[done], out.values[done], out.facts[done]
+            write_point(face, count, C, E, lam, alpha, squared, indices, values, u)
+            out.counts[done] = count
+            done += 1
         knots += 1
         if done == alphas.shape[0] or low == 0.0 or knots > most_knots:
             return done, knots
@@ -393,6 +306,7 @@ def walk_path(
             left = face.active[position]
             left_sign = np.sign(face.slopes[position])
             remove_row(face, count, P, root, position)
+            face.blind[left] = rounding[left]
             count -= 1
         if knots % REFRESH == 0:
             refresh(face, count, P, root, c)

@@ -17,7 +17,7 @@ search can walk down the penalties until the requested number of coefficients is
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -48,6 +48,29 @@ TOGETHER = 0.99999
 ALL_AT_ONCE = 0.98
 # Penalties of the search below this share of the largest belong to another size of problem.
 SMALLEST_SHARE = 1e-4
+# The search breaks no optimality condition by more than this share of the penalty.
+SEARCH_TOL = 1e-8
+# Rounds of the search. A row outside joins when it exceeds its threshold by more than this share.
+SEARCH_ROUNDS = 8
+ENTRY = 1e-7
+# Penalty, as a share of the largest, where the search met an exact fit.
+SHARE_OF_INTERPOLATION = 0.1
+
+
+def rows_at_a_time(size: int) -> int:
+    """Rows that a search for a size starts with, and how many may join in a round."""
+    return max(96, 8 * size)
+
+
+class GramProblem(NamedTuple):
+    """The problem of p rows, given by their Gram matrix."""
+
+    G: Matrix  # (p, p)
+    b: Vector  # (p,)
+    total: float  # ||c||^2 + s^2
+    thresholds: Vector  # (p,)
+    radius: float
+    nonneg: bool
 
 
 @kernel(fast=True, inner=True)
@@ -61,18 +84,17 @@ def objective(square: float, w: Vector, thresholds: Vector, radius: float) -> fl
 
 
 @kernel(inner=True)
-def leave_zero(
-    G: Matrix, b: Vector, total: float, thresholds: Vector, radius: float, sign: bool, w: Vector
-) -> float:
+def leave_zero(problem: GramProblem, w: Vector) -> float:
     """Best w along the direction in which the objective falls from w = 0, and its rho^2.
 
-    w stays zero, the optimum, where ||S(b / rho)|| <= radius. `total` is ||c||^2 + s^2.
+    w stays zero, the optimum, where ||S(b / rho)|| <= radius.
     """
+    G, b, total, thresholds, radius, nonneg = problem
     p = w.shape[0]
     start = np.sqrt(total)
     square, l1, inner = 0.0, 0.0, 0.0
     for j in range(p):
-        w[j] = shrink(b[j] / start, thresholds[j], sign)
+        w[j] = shrink(b[j] / start, thresholds[j], nonneg)
         if w[j] != 0.0:
             square += w[j] * w[j]
             l1 += thresholds[j] * abs(w[j])
@@ -91,10 +113,9 @@ def leave_zero(
 
 
 @kernel(inner=True)
-def sweep(
-    G: Matrix, q: Vector, w: Vector, thresholds: Vector, radius: float, nonneg: bool, square: float
-) -> float:
+def sweep(problem: GramProblem, q: Vector, w: Vector, square: float) -> float:
     """Improve every coefficient once; q and w change in place. Returns rho^2."""
+    G, _, _, thresholds, radius, nonneg = problem
     p = w.shape[0]
     length = dot(w, w)
     for j in range(p):
@@ -115,19 +136,13 @@ def sweep(
 
 @kernel(inner=True)
 def newton_step(
-    G: Matrix,
-    q: Vector,
-    w: Vector,
-    thresholds: Vector,
-    radius: float,
-    square: float,
-    active: Indices,
-    work: Scratch,
+    problem: GramProblem, q: Vector, w: Vector, square: float, active: Indices, work: Scratch
 ) -> float:
     """Write the Newton step of the active coefficients into work[2]; returns the slope along it.
 
     H = G / rho - q q' / rho^3 + radius (I / v - w w' / v^3),   v = ||w||
     """
+    G, _, _, thresholds, radius, _ = problem
     a = active.shape[0]
     rho, v = np.sqrt(square), np.sqrt(dot(w, w))
     H, slope, d = work[0][:a, :a], work[1][:a], work[2][:a]
@@ -150,14 +165,7 @@ def newton_step(
 
 @kernel(inner=True)
 def newton_move(
-    G: Matrix,
-    q: Vector,
-    w: Vector,
-    thresholds: Vector,
-    radius: float,
-    square: float,
-    active: Indices,
-    work: Scratch,
+    problem: GramProblem, q: Vector, w: Vector, square: float, active: Indices, work: Scratch
 ) -> tuple[float, bool, bool]:
     """Take the step as far as it descends; a coefficient that changes sign stops at zero.
 
@@ -166,6 +174,7 @@ def newton_move(
 
     Returns rho^2, whether it moved, and whether all kept their sign.
     """
+    G, _, _, thresholds, radius, _ = problem
     before = objective(square, w, thresholds, radius)
     step, trial, seen, t = work[2], work[3], work[4], 1.0
     for attempt in range(HALVINGS + 1):
@@ -197,10 +206,9 @@ def newton_move(
 
 
 @kernel(inner=True)
-def violation(
-    q: Vector, w: Vector, thresholds: Vector, radius: float, nonneg: bool, square: float
-) -> float:
+def violation(problem: GramProblem, q: Vector, w: Vector, square: float) -> float:
     """Largest violation of the optimality conditions, relative to the threshold."""
+    thresholds, radius, nonneg = problem.thresholds, problem.radius, problem.nonneg
     rho, v = np.sqrt(square), np.sqrt(dot(w, w))
     worst = 0.0
     for j in range(w.shape[0]):
@@ -216,40 +224,30 @@ def violation(
 
 @kernel(inner=True, allocates=True)
 def solve_on_gram(
-    G: Matrix,
-    b: Vector,
-    total: float,
-    thresholds: Vector,
-    radius: float,
-    nonneg: bool,
-    tol: float,
-    q: Vector,
-    w: Vector,
-    square: float,
-    work: Scratch,
+    problem: GramProblem, q: Vector, w: Vector, square: float, work: Scratch
 ) -> float:
     """Solve the problem of these rows; q = b - G w and w (p,) change in place.
 
-    `total` is ||c||^2 + s^2 and `square` rho^2 at w; from w = 0 it first moves along the steepest
-    direction. Ends when no optimality condition is violated by more than `tol` of its threshold.
-    Returns rho^2, or NaN if the fit becomes exact or the steps do not suffice.
+    `square` is rho^2 at w; from w = 0 it first moves along the steepest direction. Ends when no
+    optimality condition is violated by more than SEARCH_TOL of its threshold. Returns rho^2, or NaN
+    if the fit becomes exact or the steps do not suffice.
     """
     p = w.shape[0]
     active = np.empty(p, dtype=np.intp)
     if not (w != 0.0).any():
-        square = leave_zero(G, b, total, thresholds, radius, nonneg, w)
-        copy_to(b, q)
+        square = leave_zero(problem, w)
+        copy_to(problem.b, q)
         for j in range(p):
             if w[j] != 0.0:
-                subtract_multiple(q, G[j], w[j], p)
+                subtract_multiple(q, problem.G[j], w[j], p)
         if not (w != 0.0).any():
             return square
     miss = np.inf
     for _ in range(NEWTON_STEPS):
         for _ in range(SWEEPS):
-            square = sweep(G, q, w, thresholds, radius, nonneg, square)
+            square = sweep(problem, q, w, square)
         for _ in range(SWEEPS):
-            if not square > EXACT_FIT * total:
+            if not square > EXACT_FIT * problem.total:
                 return np.nan
             count = 0
             for j in range(p):
@@ -258,16 +256,14 @@ def solve_on_gram(
                     count += 1
             if count == 0:
                 return square
-            slope = newton_step(G, q, w, thresholds, radius, square, active[:count], work)
-            square, moved, whole = newton_move(
-                G, q, w, thresholds, radius, square, active[:count], work
-            )
-            if not moved or (whole and slope <= tol * tol * np.sqrt(square)):
+            slope = newton_step(problem, q, w, square, active[:count], work)
+            square, moved, whole = newton_move(problem, q, w, square, active[:count], work)
+            if not moved or (whole and slope <= SEARCH_TOL * SEARCH_TOL * np.sqrt(square)):
                 break
-        miss = violation(q, w, thresholds, radius, nonneg, square)
-        if miss <= tol:
+        miss = violation(problem, q, w, square)
+        if miss <= SEARCH_TOL:
             return square
-    return square if miss <= ENOUGH * tol else np.nan
+    return square if miss <= ENOUGH * SEARCH_TOL else np.nan
 
 
 @kernel(inner=True, allocates=True)
@@ -280,7 +276,6 @@ def search_size(
     radius: float,
     nonneg: bool,
     size: int,
-    tol: float,
     w: Vector,
 ) -> tuple[float, int]:
     """Walk down from the penalty `largest` to the last one with at most `size` non-zeros.
@@ -306,9 +301,8 @@ def search_size(
         alpha = np.sqrt(low * high) if low > 0.0 else alpha * STEP_DOWN
         if alpha < SMALLEST_SHARE * largest:
             return high, found
-        square = solve_on_gram(
-            G, b, total, alpha * factor, radius, nonneg, tol, q, here, square, work
-        )
+        problem = GramProblem(G, b, total, alpha * factor, radius, nonneg)
+        square = solve_on_gram(problem, q, here, square, work)
         count = 0
         for j in range(p):
             count += here[j] != 0.0
@@ -376,7 +370,6 @@ def search_instance(
     radius: float,
     nonneg: bool,
     size: int,
-    tol: float,
     u: Vector,
 ) -> tuple[float, int, Vector]:
     """Search on the rows P[rows] of one instance; u (k,) receives the dual point found.
@@ -388,7 +381,7 @@ def search_instance(
     if root.shape[0] > 0:
         A = np.dot(A, root)
     w = np.empty(rows.shape[0])
-    alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, tol, w)
+    alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, w)
     rest = c - np.dot(w, A)
     rho = np.sqrt(dot(rest, rest) + s * s)
     for i in range(u.shape[0]):

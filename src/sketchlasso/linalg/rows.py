@@ -1,4 +1,4 @@
-"""Sparse rows joined and replaced, read-only views, centring, and lengths of columns."""
+"""Sparse rows joined, scaled and replaced, read-only views, centring, and lengths of columns."""
 
 from __future__ import annotations
 
@@ -69,6 +69,13 @@ def stack_rows(pieces: list[tuple[IntArray, FloatArray]], n_features: int) -> Sp
     indices = np.concatenate([i for i, _ in pieces]) if pieces else np.empty(0, dtype=np.intp)
     values = np.concatenate([v for _, v in pieces]) if pieces else np.empty(0)
     return sparse.csr_array((values, indices, indptr), shape=(len(pieces), n_features))
+
+
+def scale_rows(matrix: Any, factors: FloatArray) -> SparseRows:
+    """Sparse matrix (b, n) with its rows multiplied by factors (b,)."""
+    each = np.repeat(factors, np.diff(matrix.indptr))
+    scaled = matrix.data * each, matrix.indices, matrix.indptr
+    return sparse.csr_array(scaled, shape=matrix.shape)
 
 
 def read_only(array: Array) -> Array:

@@ -155,15 +155,21 @@ def map_rows(work: Callable[[int], Result], count: int, n_threads: int) -> list[
     def on_block(rows: slice) -> list[Result]:
         return [work(row) for row in range(rows.start, rows.stop)]
 
-    blocks = _map(on_block, count, n_threads, BLOCKS_PER_THREAD)
+    blocks = map_slices(on_block, count, n_threads, BLOCKS_PER_THREAD)
     return [result for block in blocks for result in block]
 
 
 def map_slices(
-    work: Callable[[slice], None], count: int, n_threads: int, slices_per_thread: int = 1
-) -> None:
-    """Run `work` on slices that cover range(count); it writes its results into arrays."""
-    _map(work, count, n_threads, slices_per_thread)
+    work: Callable[[slice], Result], count: int, n_threads: int, slices_per_thread: int = 1
+) -> list[Result]:
+    """Results of `work` on slices that cover range(count), in order."""
+    # A thread of the pool must not wait for the pool: it might wait for itself.
+    if n_threads <= 1 or count < 2 * n_threads or _in_pool():
+        return [work(slice(0, count))]
+    blocks = min(count, n_threads * slices_per_thread)
+    edges = [count * i // blocks for i in range(blocks + 1)]
+    slices = [slice(edges[i], edges[i + 1]) for i in range(blocks)]
+    return list(_pool(n_threads, os.getpid()).map(work, slices))
 
 
 def map_items(
@@ -199,15 +205,3 @@ def map_items(
             future.cancel()
         wait(futures)
         raise
-
-
-def _map(
-    work: Callable[[slice], Result], count: int, n_threads: int, blocks_per_thread: int
-) -> list[Result]:
-    # A thread of the pool must not wait for the pool: it might wait for itself.
-    if n_threads <= 1 or count < 2 * n_threads or _in_pool():
-        return [work(slice(0, count))]
-    blocks = min(count, n_threads * blocks_per_thread)
-    edges = [count * i // blocks for i in range(blocks + 1)]
-    slices = [slice(edges[i], edges[i + 1]) for i in range(blocks)]
-    return list(_pool(n_threads, os.getpid()).map(work, slices))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError
-from sketchlasso.kernels.sparse_rows import mix_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
+from sketchlasso.linalg.rows import scale_rows
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify_batch, correlate
@@ -23,7 +23,7 @@ from sketchlasso.solvers.ledger import BatchLedger
 from sketchlasso.solvers.polish import polished
 from sketchlasso.solvers.settings import Endings, Settings, StopSolve
 from sketchlasso.solvers.solution import Solution, Stopwatch
-from sketchlasso.solvers.workers import parts_for_workers, solve_on_workers
+from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
 from sketchlasso.warn import warn_user
 
@@ -77,7 +77,7 @@ def solve(
         is solved, the rest marked INTERRUPTED. Inside a :func:`cluster` with workers a batch of
         more than two instances for each is solved there, whole chains at a time.
     """
-    return _solve(batch, solver, settings, warm, chain, (KeyboardInterrupt, StopSolve))
+    return solve_or_raise(batch, solver, settings, warm, chain, (KeyboardInterrupt, StopSolve))
 
 
 def solve_or_raise(
@@ -86,19 +86,12 @@ def solve_or_raise(
     settings: Settings | None = None,
     warm: Iterates | None = None,
     chain: IntArray | None = None,
+    endings: Endings = (StopSolve,),
 ) -> Solution:
-    """Solve as :func:`solve` does, but let Ctrl-C raise KeyboardInterrupt."""
-    return _solve(batch, solver, settings, warm, chain, (StopSolve,))
+    """Solve as :func:`solve` does, but let Ctrl-C raise KeyboardInterrupt.
 
-
-def _solve(
-    batch: Batch,
-    solver: Solver,
-    settings: Settings | None,
-    warm: Iterates | None,
-    chain: IntArray | None,
-    endings: Endings,
-) -> Solution:
+    The exceptions in `endings` end the solve with what it has found so far.
+    """
     settings = settings or Settings()
     make_algorithm(solver)
     if warm is not None and warm.coef.shape != (batch.n_instances, batch.n_features):
@@ -115,18 +108,35 @@ def _solve(
         warm = replace(warm, coef=warm.coef.maximum(0.0))
     # Only this process uses the device: workers of one machine would compete for it.
     parts = parts_for_workers(batch, chain) if settings.device == CPU else None
-    if parts is not None:
-        extra = (solver, endings)
-        return solve_on_workers(_solve_here, parts, batch, extra, settings, warm, chain)
-    return _solve_here(batch, warm, chain, settings, solver, endings)
+    if parts is None:
+        return _solve_here(batch, settings, solver, warm, chain, endings)
+
+    def given(part: IntArray) -> tuple[Any, ...]:
+        start = None if warm is None else warm.take(part)
+        return solver, start, None if chain is None else chain[part], endings
+
+    with Stopwatch() as watch:
+        found = map_parts(_solve_here, parts, batch, settings, given, endings)
+    solutions = [
+        _unreached(batch.take(part), settings, solver, watch) if one is None else one
+        for part, one in zip(parts, found, strict=True)
+    ]
+    return join_solutions(solutions, parts, watch.seconds)
+
+
+def _unreached(batch: Batch, settings: Settings, solver: Solver, watch: Stopwatch) -> Solution:
+    """The solution of a part that no worker has begun."""
+    ledger = BatchLedger(batch, settings)
+    ledger.interrupt()
+    return ledger.solution(solver, watch)
 
 
 def _solve_here(
     batch: Batch,
-    warm: Iterates | None,
-    chain: IntArray | None,
     settings: Settings,
     solver: Solver,
+    warm: Iterates | None,
+    chain: IntArray | None,
     endings: Endings,
 ) -> Solution:
     """Solve a batch in this process: on a device first where one is asked for."""
@@ -175,18 +185,15 @@ def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | No
 def _solve_open(run: _Run, solver: Solver, warm: Iterates | None, chain: IntArray | None) -> None:
     """Solve the open instances on the CPU."""
     walked = _walk_paths(run, chain, solver)
-    for level in _levels(run.batch, chain, np.flatnonzero(run.ledger.open & ~walked)):
+    left = np.flatnonzero(run.ledger.open & ~walked)
+    levels = [Level(left)]
+    if chain is not None:
+        levels = chain_levels(np.asarray(chain), run.batch.alpha, left)
+    for level in levels:
         start = _starting_points(run.batch, level, warm, run.ledger)
         # A start between neighbours has the non-zeros of both: let the solver clean it up first.
         _solve_some(run, level.instances, start, fewest_rounds=0 if level.left is None else 1)
     _try_otherwise(run, walked)
-
-
-def _levels(batch: Batch, chain: IntArray | None, instances: IntArray) -> list[Level]:
-    if chain is None or len(instances) == 0:
-        return [Level(instances)]
-    levels = chain_levels(np.asarray(chain)[instances], batch.alpha[instances])
-    return [level.of(instances) for level in levels]
 
 
 def _walk_paths(run: _Run, chain: IntArray | None, solver: Solver) -> BoolArray:
@@ -294,9 +301,8 @@ def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
         keep = np.flatnonzero(~closed)
         if keep.size == 0 or number == settings.max_rounds:
             return
-        view = view.take(keep)
-        part, open_ = view.batch, view.instances
-        iterates = run.algorithm.advance(view)
+        part, open_ = part.take(keep), open_[keep]
+        iterates = run.algorithm.advance(view, keep)
 
 
 def _null_start(batch: Batch) -> Iterates:
@@ -315,22 +321,17 @@ class Level:
     left: IntArray | None = None
     right: IntArray | None = None
 
-    def of(self, instances: IntArray) -> Level:
-        """The same level with its numbers, positions in `instances`, replaced by what is there."""
-        if self.left is None or self.right is None:
-            return Level(instances[self.instances])
-        return Level(instances[self.instances], instances[self.left], instances[self.right])
 
-
-def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
-    """Levels from coarse to fine; instances with one chain number form a chain by alpha.
+def chain_levels(chain: IntArray, alpha: FloatArray, instances: IntArray) -> list[Level]:
+    """Levels of some instances (b,) from coarse to fine; those with one number in `chain` (B,)
+    form a chain by alpha (B,).
 
     Every 32nd instance of a chain is solved first, then the midpoints, again and again. A midpoint
     starts between its two solved neighbours: the dual point of a path is nearly smooth in
     log(alpha), so it is nearly solved already. Whole levels go through the solver at once, which a
     walk along the path would not allow.
     """
-    order = np.lexsort((-alpha, chain))
+    order = instances[np.lexsort((-alpha[instances], chain[instances]))]
     starts = np.flatnonzero(np.r_[True, np.diff(chain[order]) != 0])
     lengths = np.diff(np.r_[starts, len(order)])
     place = np.arange(len(order)) - np.repeat(starts, lengths)
@@ -350,15 +351,6 @@ def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
 
 def between(left: Iterates, right: Iterates, share: FloatArray) -> Iterates:
     """Iterates at `share` (b,) of the way from left to right; their indices are sorted."""
-    indptr, indices, values = mix_rows(
-        left.coef.indptr,
-        left.coef.indices,
-        left.coef.data,
-        right.coef.indptr,
-        right.coef.indices,
-        right.coef.data,
-        share,
-    )
-    coef = sparse.csr_array((values, indices, indptr), shape=left.coef.shape)
+    coef = scale_rows(left.coef, 1.0 - share) + scale_rows(right.coef, share)
     dual = (1.0 - share)[:, None] * left.dual + share[:, None] * right.dual
     return Iterates(coef, dual, np.zeros(len(share), dtype=np.intp))

@@ -9,7 +9,14 @@ import numpy as np
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.kernels.compiling import raise_signals
 from sketchlasso.kernels.instance import NO_ROOT
-from sketchlasso.kernels.support import search_instance, strongest_rows
+from sketchlasso.kernels.support import (
+    ENTRY,
+    SEARCH_ROUNDS,
+    SHARE_OF_INTERPOLATION,
+    rows_at_a_time,
+    search_instance,
+    strongest_rows,
+)
 from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.rows import replace_rows, stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
@@ -17,23 +24,13 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
 from sketchlasso.problem.optimality import largest_penalties, null_model
 from sketchlasso.solvers.algorithms.protocol import Iterates
-from sketchlasso.solvers.device.sizes import SearchRules, search_on_device
+from sketchlasso.solvers.device.sizes import search_on_device
 from sketchlasso.solvers.driver import chunks_of, solve_or_raise
 from sketchlasso.solvers.settings import Screening, Settings
 from sketchlasso.solvers.solution import Solution, Stopwatch
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-# Rows an instance starts with, and how many may join in a round of the search.
-FEWEST_ROWS = 96
-ROWS_PER_COEFFICIENT = 8
-SEARCH_ROUNDS = 8
-# The search breaks no optimality condition by more than this share of the penalty.
-SEARCH_TOL = 1e-8
-# A row outside enters when it exceeds its threshold by more than this share.
-ENTRY = 1e-7
-# Penalty, as a share of the largest, where the search met an exact fit.
-SHARE_OF_INTERPOLATION = 0.1
 NO_ROWS = np.empty(0, dtype=np.intp)
 _search_instance = raise_signals(search_instance)
 
@@ -83,9 +80,9 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
         )
     parts = parts_for_workers(batch) if settings.device == CPU else None
     if parts is None:
-        return _size_here(batch, None, None, settings, size)
+        return _size_here(batch, settings, size)
     with Stopwatch() as watch:
-        found = map_parts(_size_here, parts, batch, settings, (size,))
+        found = map_parts(_size_here, parts, batch, settings, lambda _: (size,))
     back = np.argsort(np.concatenate(parts), kind="stable")
     return Sized(
         np.concatenate([part.alpha for part in found])[back],
@@ -93,11 +90,8 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
     )
 
 
-def _size_here(
-    batch: Batch, warm: Iterates | None, chain: IntArray | None, settings: Settings, size: int
-) -> Sized:
-    """Search and solve a batch in this process, from scratch and without chains."""
-    del warm, chain
+def _size_here(batch: Batch, settings: Settings, size: int) -> Sized:
+    """Search and solve a batch in this process."""
     device = open_device(settings.device, settings.device_memory)
     if device is not None:
         return _sized_on_device(batch, size, device, settings)
@@ -132,20 +126,12 @@ def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settin
 
 def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings) -> Sized:
     """Search and solve on a device; searches that it gives up are the CPU's."""
-    rules = SearchRules(
-        rows=max(FEWEST_ROWS, ROWS_PER_COEFFICIENT * size),
-        rounds=SEARCH_ROUNDS,
-        entry=ENTRY,
-        share=SHARE_OF_INTERPOLATION,
-        tol=SEARCH_TOL,
-    )
-    found = search_on_device(batch, size, device, rules)
-    alpha, coef, dual = found.alpha, found.coef, found.dual
-    left = np.flatnonzero(~found.found)
+    alpha, start, found = search_on_device(batch, size, device)
+    left = np.flatnonzero(~found)
     if left.size:
         alpha[left], rest = _searched_here(batch.take(left), size, settings)
-        coef, dual[left] = replace_rows(coef, left, rest.coef), rest.dual
-    start = Iterates(coef, dual, np.zeros(batch.n_instances, dtype=np.intp))
+        start.dual[left] = rest.dual
+        start = replace(start, coef=replace_rows(start.coef, left, rest.coef))
     return _solved_at(batch, alpha, start, settings)
 
 
@@ -162,7 +148,7 @@ class _SizeSearch:
         self.dual = null_model(batch).dual
         self.pieces: list[tuple[IntArray, FloatArray]] = [(NO_ROWS, np.empty(0))] * count
         self._rows = [NO_ROWS] * count
-        self._more = max(FEWEST_ROWS, ROWS_PER_COEFFICIENT * size)
+        self._more = rows_at_a_time(size)
 
     def run(self) -> None:
         """Rounds of search on working rows, until no row outside would enter."""
@@ -205,7 +191,6 @@ class _SizeSearch:
             batch.radius[number],
             batch.positive,
             self.size,
-            SEARCH_TOL,
             self.dual[number],
         )
         if not np.isfinite(alpha):

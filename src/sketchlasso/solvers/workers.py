@@ -13,16 +13,14 @@ from scipy import sparse
 from sketchlasso.cluster import Engine, active_engine
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.screening import EXACT_ROOTS
-from sketchlasso.solvers.algorithms.protocol import Iterates
-from sketchlasso.solvers.ledger import BatchLedger
 from sketchlasso.solvers.settings import Endings, Progress, Settings
-from sketchlasso.solvers.solution import Screened, Solution, Stopwatch
+from sketchlasso.solvers.solution import Screened, Solution
 from sketchlasso.types import FloatArray, IntArray
 
 # More parts than workers, so that uneven ones even out.
 PARTS_PER_WORKER = 4
 
-# work(part of a batch, its warm start, its chain numbers, settings, *extra)
+# work(part of a batch, settings, *more)
 Work = Callable[..., Any]
 
 
@@ -53,29 +51,20 @@ def map_parts(
     parts: Sequence[IntArray],
     batch: Batch,
     settings: Settings,
-    extra: tuple[Any, ...] = (),
-    warm: Iterates | None = None,
-    chain: IntArray | None = None,
+    given: Callable[[IntArray], tuple[Any, ...]],
     endings: Endings = (),
 ) -> list[Any]:
-    """Return ``work`` on every part, in order.
+    """Return ``work`` on every part, in order; `given` has its further arguments for a part.
 
     The exceptions in `endings` end the work; parts that were not reached are None.
     """
     engine: Engine | None = active_engine()
     assert engine is not None
     factor = batch.penalty_factor if batch.penalty_factor.ndim == 1 else None
-    items = [
-        (
-            _light(batch.take(part), factor is not None),
-            None if warm is None else warm.take(part),
-            None if chain is None else chain[part],
-        )
-        for part in parts
-    ]
+    items = [(_light(batch.take(part), factor is not None), given(part)) for part in parts]
     inside = replace(settings, n_threads=1, callback=None)
     found: list[Any] = [None] * len(parts)
-    shared = (batch.P, factor, work, inside, extra)
+    shared = (batch.P, factor, work, inside)
     done = 0
     try:
         with closing(engine.map(_work_on_part, items, shared)) as results:  # type: ignore[type-var]
@@ -87,29 +76,6 @@ def map_parts(
     except endings:
         pass
     return found
-
-
-def solve_on_workers(
-    work: Work,
-    parts: Sequence[IntArray],
-    batch: Batch,
-    extra: tuple[str, Endings],
-    settings: Settings,
-    warm: Iterates | None,
-    chain: IntArray | None,
-) -> Solution:
-    """Return the solutions of all parts, in the order of the batch.
-
-    `extra` has the solver, and the exceptions that end the solve with what it has found so far.
-    """
-    solver, endings = extra
-    with Stopwatch() as watch:
-        found = map_parts(work, parts, batch, settings, extra, warm, chain, endings)
-    solutions = [
-        _unreached(batch.take(part), settings, solver, watch) if solution is None else solution
-        for part, solution in zip(parts, found, strict=True)
-    ]
-    return join_solutions(solutions, parts, watch.seconds)
 
 
 def join_solutions(
@@ -153,19 +119,12 @@ def _light(part: Batch, shared_factor: bool) -> Batch:
 
 
 def _work_on_part(
-    item: tuple[Batch, Iterates | None, IntArray | None],
+    item: tuple[Batch, tuple[Any, ...]],
     P: Any,
     factor: FloatArray | None,
     work: Work,
     settings: Settings,
-    extra: tuple[Any, ...],
 ) -> Any:
-    part, warm, chain = item
+    part, given = item
     own = part.penalty_factor if factor is None else factor
-    return work(replace(part, P=P, penalty_factor=own), warm, chain, settings, *extra)
-
-
-def _unreached(part: Batch, settings: Settings, solver: str, watch: Stopwatch) -> Solution:
-    ledger = BatchLedger(part, settings)
-    ledger.interrupt()
-    return ledger.solution(solver, watch)
+    return work(replace(part, P=P, penalty_factor=own), settings, *given)

@@ -9,7 +9,8 @@ from tests.callees import callable_from_python
 
 from sketchlasso.kernels import coordinate
 from sketchlasso.kernels.columns import add_columns, column_moments, columns_dot_block, gram_rows
-from sketchlasso.kernels.coordinate import gram_gap, gram_move, gram_sweeps
+from sketchlasso.kernels.coordinate import gram_gap, gram_sweeps
+from sketchlasso.kernels.faces import add_gram_rows
 
 best_coefficient = callable_from_python(coordinate.best_coefficient)
 
@@ -102,9 +103,10 @@ def test_moves_and_column_sums():
     by_columns, by_rows = sparse.csc_array(X), sparse.csr_array(X)
     parts = by_columns.data, by_columns.indices, by_columns.indptr
     chosen, values = np.array([4, 1, 7]), np.array([0.5, 0.0, -2.0])
-    G, q, out = X.T @ X, rng.normal(size=9), np.empty(9)
-    gram_move(G, q, chosen, values, out)
-    np.testing.assert_allclose(out, q - G[:, chosen] @ values)
+    G, q = X.T @ X, rng.normal(size=9)
+    out = q.copy()
+    add_gram_rows(G, chosen, values, out)
+    np.testing.assert_allclose(out, q + G[:, chosen] @ values)
     total = np.zeros(20)
     add_columns(*parts, chosen, values, total)
     np.testing.assert_allclose(total, X[:, chosen] @ values)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from tests.oracles import instance_reference
-from tests.regimes import REGIMES, assert_optimal, drive, make_instance, without_features
+from tests.regimes import REGIMES, assert_optimal, drive, make_instance
 
 from sketchlasso.solvers.algorithms.barrier import Barrier
 from sketchlasso.solvers.algorithms.cone_barrier import (
@@ -58,17 +58,6 @@ def test_survives_being_called_too_often(regime):
 def test_reaches_the_gap_with_thousands_of_features():
     instance = make_instance(p=2000, k=30, radius=0.0)
     assert drive(Barrier(), instance, tol=1e-8).gap <= 1e-8
-
-
-@pytest.mark.parametrize("loss", ["sqrt", "squared"])
-def test_no_feature_left(loss):
-    instance = without_features(make_instance(loss=loss))
-    barrier = Barrier()
-    state = barrier.begin(instance, np.zeros(0), np.zeros(12))
-    w, u, steps = barrier.improve(instance, state)
-    length = np.sqrt(instance.c @ instance.c + instance.s**2) if loss == "sqrt" else 1.0
-    assert w.shape == (0,) and steps == 0
-    assert u == pytest.approx(instance.c / length)
 
 
 def test_a_zero_response_has_the_zero_solution():

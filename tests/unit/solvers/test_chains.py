@@ -17,7 +17,7 @@ def test_levels_cover_every_instance_once_and_start_from_solved_neighbours(lengt
     order = rng.permutation(len(chain))
     chain, alpha = chain[order], alpha[order]
     seen: set[int] = set()
-    for level in chain_levels(chain, alpha):
+    for level in chain_levels(chain, alpha, np.arange(len(chain))):
         assert not seen & set(level.instances)
         if level.left is not None:
             assert set(level.left) | set(level.right) <= seen

@@ -45,9 +45,9 @@ def test_a_search_is_few_operations_and_few_waits():
 def test_supports_that_outgrow_their_slots_get_more(radius, positive, monkeypatch):
     slots = []
 
-    def recorded(rows, largest, size, count, tol):
+    def recorded(rows, largest, size, count):
         slots.append(count)
-        return walk.walk_down(rows, largest, size, count, tol)
+        return walk.walk_down(rows, largest, size, count)
 
     monkeypatch.setattr(sizes, "walk_down", recorded)
     batch = make_batch(n=300, k=12, count=8, radius=radius, positive=positive)
@@ -104,7 +104,7 @@ def test_no_pass_raises_the_objective_and_passes_end_at_the_optimum(radius, posi
     w, rest = torch.zeros(40, 30, dtype=torch.float64), c
     value = primal_value(rows, w)
     for _ in range(40):
-        w, rest = support.improve(rows, support.SupportPoint.of(rows, w, rest), 30, 1e-8)
+        w, rest = support.improve(rows, support.SupportPoint.of(rows, w, rest), 30)
         after = primal_value(rows, w)
         assert bool((after <= value * (1 + 1e-13)).all())
         value = after

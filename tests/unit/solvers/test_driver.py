@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.problem import Batch, alpha_max
+from sketchlasso.problem import Batch, alpha_max, certify_batch
 from sketchlasso.problem.screening import paper_rule, row_norms, static_rule
 from sketchlasso.solvers import Iterates, Progress, Screening, Settings, Status, driver, solve
 from sketchlasso.solvers.algorithms import newton
-from sketchlasso.solvers.algorithms.protocol import Round, removed_features
+from sketchlasso.solvers.algorithms.protocol import PerInstance, Round, removed_features
 from sketchlasso.solvers.ledger import STALL_ROUNDS
 
 
@@ -29,8 +29,8 @@ class Stubborn:
     def start(self, batch, settings):
         self.rank = batch.rank
 
-    def advance(self, view: Round) -> Iterates:
-        size = len(view.instances)
+    def advance(self, view: Round, rows: np.ndarray) -> Iterates:
+        size = len(rows)
         coef = sparse.csr_array((size, view.batch.n_features))
         dual = np.full((size, self.rank), self.value)
         return Iterates(coef, dual, np.ones(size, dtype=np.intp))
@@ -169,9 +169,9 @@ def test_a_rule_that_is_switched_off_removes_nothing(paper, static, monkeypatch)
     seen: list[np.ndarray] = []
 
     class Watching(Stubborn):
-        def advance(self, view: Round) -> Iterates:
+        def advance(self, view: Round, rows: np.ndarray) -> Iterates:
             seen.append(removed_features(view, 0))
-            return super().advance(view)
+            return super().advance(view, rows)
 
     monkeypatch.setattr(driver, "make_algorithm", lambda name: Watching())
     rules = Screening(paper=paper, static=static, gap_safe=False)
@@ -184,6 +184,20 @@ def test_a_rule_that_is_switched_off_removes_nothing(paper, static, monkeypatch)
         expected = static_rule(small, norms, 0)
     assert (seen[0] == expected).all()
     assert expected.any() == (paper or static)
+
+
+@pytest.mark.parametrize("loss", ["sqrt", "squared"])
+def test_an_instance_without_features_is_not_passed_on(loss):
+    c, none = np.array([3.0, 4.0]), np.full(1, np.inf)
+    batch = Batch.build(np.eye(2), c, 12.0, alpha=1.0, penalty_factor=np.full(2, np.inf), loss=loss)
+    start = Iterates(sparse.csr_array((1, 2)), np.zeros((1, 2)), np.zeros(1, dtype=np.intp))
+    proof = certify_batch(batch, start.coef, start.dual)
+    view = Round(batch, np.arange(1), start, np.zeros((1, 2)), proof, None, none, none, 0)
+    algorithm = PerInstance(object())
+    algorithm.start(batch, Settings())
+    found = algorithm.advance(view, np.arange(1))
+    assert found.coef.nnz == 0 and found.steps[0] == 0
+    assert found.dual[0] == pytest.approx(c / 13.0 if loss == "sqrt" else c)
 
 
 def test_y_zero_has_the_zero_solution():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from tests.regimes import REGIMES, assert_optimal, drive, make_instance, without_features
+from tests.regimes import REGIMES, assert_optimal, drive, make_instance
 
 from sketchlasso.problem import primal_value
 from sketchlasso.solvers.algorithms.conic import Conic
@@ -54,17 +54,6 @@ def test_starting_at_the_solution_stays_there():
     np.testing.assert_allclose(w, run.w, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["sqrt", "squared"])
-def test_no_feature_left(loss):
-    instance = without_features(make_instance(loss=loss))
-    algorithm = FirstOrder()
-    state = algorithm.begin(instance, np.zeros(0), np.zeros(12))
-    w, u, steps = algorithm.improve(instance, state)
-    length = np.sqrt(instance.c @ instance.c + instance.s**2) if loss == "sqrt" else 1.0
-    assert w.shape == (0,) and steps == 0
-    assert u == pytest.approx(instance.c / length)
-
-
 @pytest.mark.parametrize("regime", ["plain", "squared", "non-negative"])
 def test_shrink_is_the_prox_of_the_penalty(regime):
     instance = make_instance(p=5, k=3, share=0.4, **REGIMES[regime])
@@ -92,7 +81,7 @@ def test_shrink_is_the_prox_of_the_penalty(regime):
 @pytest.mark.parametrize("size", [0.1, 3.0])
 def test_dual_step_maximises_its_concave_function(s, size):
     metric, a = np.array([0.5, 1.0, 2.0]), size * np.array([1.0, -0.5, 0.3])
-    u = _dual_step(metric, a, None, s)
+    u = _dual_step(metric, a, s)
 
     def value(x):
         return x @ a - 0.5 * metric @ x**2 + s * np.sqrt(max(1.0 - x @ x, 0.0))

@@ -19,7 +19,7 @@ from sketchlasso.solvers.algorithms.cone_barrier import (
     barrier_hessian,
     cones_at,
 )
-from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
+from sketchlasso.solvers.algorithms.protocol import Best, Instance
 from sketchlasso.types import FloatArray
 
 # mu at the start, for a response of length one, and its factor per centring.
@@ -45,7 +45,7 @@ class BarrierState:
     w: FloatArray  # (p,)
     multipliers: Multipliers  # u is the dual point
     newton_steps: int  # so far
-    best: Best | None  # best points seen; None when there is no feature
+    best: Best  # best points seen
 
     def cones(self) -> Cones:
         """The cones at the iterate."""
@@ -69,8 +69,7 @@ class Barrier:
             start = FIRST_MU / (problem.thresholds + np.maximum(size, 1e-3 * size.max(initial=0.0)))
             start /= max(1.0, float(np.linalg.norm(problem.R.T @ start)))
         central = cones_at(problem, FIRST_MU, start, problem.c - problem.R.T @ start).central
-        best = Best(instance) if len(w) else None
-        return BarrierState(problem, FIRST_MU, start, central, 0, best)
+        return BarrierState(problem, FIRST_MU, start, central, 0, Best(instance))
 
     def improve(
         self, instance: Instance, state: BarrierState
@@ -79,8 +78,6 @@ class Barrier:
 
         Sets: every field of the state but the problem.
         """
-        if state.best is None:
-            return featureless_answer(instance)
         before = state.newton_steps
         centred = False
         while not centred and state.newton_steps - before < NEWTON_STEPS_PER_CENTRING:

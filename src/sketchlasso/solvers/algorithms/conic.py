@@ -18,7 +18,6 @@ multiplier of its cone (of r = c - R'w), so it is there even where the optimum i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -26,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Argument, MissingExtraError
-from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
+from sketchlasso.solvers.algorithms.protocol import Best, Instance
 from sketchlasso.types import FloatArray
 
 _Matrix: TypeAlias = "sparse.csc_array[Any]"
@@ -35,39 +34,11 @@ _Matrix: TypeAlias = "sparse.csc_array[Any]"
 TOLERANCES = (1e-10, 1e-8, 1e-6)
 
 
-class ConicOutcome(Enum):
-    """Meaning of a status of Clarabel."""
-
-    SOLVED = "solved"
-    INACCURATE = "a usable point that misses the tolerance"
-    FAILED = "no usable point"
-
-
-# Clarabel's statuses by name. The problem always has a solution, so a verdict of
-# infeasibility can only be numerical failure.
-STATUSES = {
-    "Solved": ConicOutcome.SOLVED,
-    "AlmostSolved": ConicOutcome.INACCURATE,
-    "InsufficientProgress": ConicOutcome.INACCURATE,
-    "MaxIterations": ConicOutcome.INACCURATE,
-    "MaxTime": ConicOutcome.INACCURATE,
-    "NumericalError": ConicOutcome.FAILED,
-    "PrimalInfeasible": ConicOutcome.FAILED,
-    "DualInfeasible": ConicOutcome.FAILED,
-    "AlmostPrimalInfeasible": ConicOutcome.FAILED,
-    "AlmostDualInfeasible": ConicOutcome.FAILED,
-    "CallbackTerminated": ConicOutcome.FAILED,
-    "Unsolved": ConicOutcome.FAILED,
-}
-
-
 @dataclass(eq=False)
 class ConicState:
-    """Result of the one solve."""
+    """Result w (p,), u (k,) of the one solve; None before it."""
 
-    outcome: ConicOutcome | None = None  # None before the solve
-    w: FloatArray = field(default_factory=lambda: np.zeros(0))  # (p,)
-    u: FloatArray = field(default_factory=lambda: np.zeros(0))  # (k,)
+    found: tuple[FloatArray, FloatArray] | None = None
 
 
 @dataclass(eq=False)
@@ -114,27 +85,25 @@ class Conic:
     def improve(self, instance: Instance, state: ConicState) -> tuple[FloatArray, FloatArray, int]:
         """Solve on the first call.
 
-        Sets: outcome, w, u.
+        Sets: found.
         """
-        if state.outcome is not None:
-            return state.w, state.u, 0
-        if len(instance.R) == 0:
-            return featureless_answer(instance)
+        if state.found is not None:
+            return *state.found, 0
         scaled, length = instance.with_unit_response()
         stretch = length if instance.squared else 1.0
         best, steps = Best(instance), 0
         programme = _programme(self._clarabel, scaled)
         for tolerance in TOLERANCES:
-            state.outcome, x, z, iterations = _run(self._clarabel, programme, tolerance)
+            solved, x, z, iterations = _run(self._clarabel, programme, tolerance)
             steps += iterations
             w = length * x[: len(instance.R)]
             if instance.positive:
                 w = np.maximum(w, 0.0)
             best.offer(w, -stretch * z[programme.dual])
-            if state.outcome is ConicOutcome.SOLVED:
+            if solved:
                 break
-        state.w, state.u = best.trimmed(), best.u
-        return state.w, state.u, steps
+        state.found = best.trimmed(), best.u
+        return *state.found, steps
 
 
 def _import_clarabel() -> ModuleType:
@@ -189,8 +158,8 @@ def _eye(size: int) -> _Matrix:
 
 def _run(
     clarabel: ModuleType, programme: _Programme, tolerance: float
-) -> tuple[ConicOutcome, FloatArray, FloatArray, int]:
-    """Solve once; returns the outcome, x, the multipliers z and the iterations."""
+) -> tuple[bool, FloatArray, FloatArray, int]:
+    """Solve once; returns whether it succeeded, x, the multipliers z and the iterations."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = 200
@@ -205,5 +174,5 @@ def _run(
         settings,
     )
     answer = solver.solve()
-    outcome = STATUSES.get(str(answer.status), ConicOutcome.FAILED)
-    return outcome, np.array(answer.x), np.array(answer.z), int(answer.iterations)
+    solved = answer.status == clarabel.SolverStatus.Solved
+    return solved, np.array(answer.x), np.array(answer.z), int(answer.iterations)

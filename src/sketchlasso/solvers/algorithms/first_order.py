@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.problem.formulas import soft_threshold
-from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
+from sketchlasso.solvers.algorithms.protocol import Best, Instance
 from sketchlasso.types import FloatArray
 
 ITERATIONS_PER_CALL = 200  # between two certificates
@@ -146,7 +146,7 @@ class FirstOrderState:
     w: FloatArray  # (p,)
     u: FloatArray  # (r,)
     iterations: int  # so far
-    best: Best | None  # best points seen; None when there is no feature
+    best: Best  # best points seen
     memory: _Anderson
 
 
@@ -161,9 +161,8 @@ class FirstOrder:
         if not dual.any():
             dual = problem.residual_dual(start)
         tau = 1.0 / np.sqrt(max(float(problem.energies.max(initial=0.0)), 1e-300))
-        best = Best(instance) if len(w) else None
         memory = _Anderson(len(start) + len(dual))
-        state = FirstOrderState(problem, float(tau), start, dual, 0, best, memory)
+        state = FirstOrderState(problem, float(tau), start, dual, 0, Best(instance), memory)
         _balance(state, tolerance=1.0)
         return state
 
@@ -174,8 +173,6 @@ class FirstOrder:
 
         Sets: every field of the state.
         """
-        if state.best is None:
-            return featureless_answer(instance)
         stops = FIRST_BALANCES if state.iterations == 0 else ()
         for stop in (*stops, ITERATIONS_PER_CALL):
             _iterate(state, stop - state.iterations % ITERATIONS_PER_CALL)
@@ -233,9 +230,8 @@ def _plain_step(
     """One iteration of Chambolle and Pock: new w (p,) and u (r,)."""
     next_w = _shrink(problem, tau, w + tau * (problem.R @ u))
     a = problem.c - problem.R.T @ (2.0 * next_w - w) + tau * problem.energies * u
-    return next_w, _dual_step(
-        tau * problem.energies, a, 1.0 if problem.squared else None, problem.s
-    )
+    metric = tau * problem.energies
+    return next_w, a / (metric + 1.0) if problem.squared else _dual_step(metric, a, problem.s)
 
 
 def _shrink(problem: _Rotated, tau: float, x: FloatArray) -> FloatArray:
@@ -247,14 +243,12 @@ def _shrink(problem: _Rotated, tau: float, x: FloatArray) -> FloatArray:
     return y * max(1.0 - tau * problem.radius / length, 0.0) if length > 0 else y
 
 
-def _dual_step(metric: FloatArray, a: FloatArray, rho: float | None, s: float) -> FloatArray:
-    """Return a/(metric + rho), where rho=None stands for the root of ||u||^2 + s^2/rho^2 = 1.
+def _dual_step(metric: FloatArray, a: FloatArray, s: float) -> FloatArray:
+    """Return u = a/(metric + rho), where rho is the root of ||u||^2 + s^2/rho^2 = 1.
 
     The left side to the power -1/2 is nearly linear in rho, and Newton's method on it
     approaches the root from the left. With s = 0 the root is 0 where the ball does not bind.
     """
-    if rho is not None:
-        return a / (metric + rho)
     if s == 0.0 and np.sum((a / metric) ** 2) <= 1.0:
         return a / metric
     rho = max(s, float(np.max(np.abs(a) - metric, initial=0.0)), 1e-150)

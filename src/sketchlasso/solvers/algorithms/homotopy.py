@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sketchlasso.kernels.gram_path import blank_solutions
 from sketchlasso.kernels.homotopy import walk_path
 from sketchlasso.kernels.instance import NO_ROOT
 from sketchlasso.linalg.rows import read_only, stack_rows
@@ -59,9 +60,7 @@ def _walk(
     """Coefficients, dual points (found, k) and knots of one chain, from large to small alpha."""
     first, k = int(members[0]), batch.rank
     root = batch.root(first)
-    shape = (len(members), k)
-    indices, values, duals = np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
-    counts = np.zeros(len(members), dtype=np.int64)
+    out = blank_solutions(len(members), k, facts=k)
     done, knots = walk_path(
         P,
         NO_ROOT if root is None else root,
@@ -72,14 +71,12 @@ def _walk(
         batch.loss == "squared",
         batch.alpha[members],
         KNOTS_PER_RANK * k,
-        indices,
-        values,
-        counts,
-        duals,
+        out,
     )
     coefficients = []
-    for i in range(done):
-        kept = np.flatnonzero(np.isfinite(values[i, : counts[i]]) & (values[i, : counts[i]] != 0))
-        ordered = kept[np.argsort(indices[i, kept])]
-        coefficients.append((indices[i, ordered], values[i, ordered]))
-    return coefficients, duals[:done], knots
+    for i, count in enumerate(out.counts[:done]):
+        indices, values = out.indices[i, :count], out.values[i, :count]
+        kept = np.flatnonzero(np.isfinite(values) & (values != 0))
+        ordered = kept[np.argsort(indices[kept])]
+        coefficients.append((indices[ordered], values[ordered]))
+    return coefficients, out.facts[:done], knots

@@ -68,11 +68,11 @@ class Newton:
         self._finest = np.full(batch.n_instances, 0.3 * settings.tol)
         self._settings = settings
 
-    def advance(self, view: Round) -> Iterates:
+    def advance(self, view: Round, rows: IntArray) -> Iterates:
         """Solve each open instance on its working rows, instances in parallel."""
         results = map_rows(
-            lambda row: self._improve(view, row),
-            len(view.instances),
+            lambda place: self._improve(view, int(rows[place])),
+            len(rows),
             self._settings.n_threads,
         )
         return Iterates(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from sketchlasso.kernels.sparse_rows import copy_rows
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem import formulas
 from sketchlasso.problem.batch import Batch
@@ -46,9 +45,9 @@ class Iterates:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """State of the open instances when the driver asks for a proposal."""
+    """State of the instances (b,) that were open before the latest proposal."""
 
-    batch: Batch  # the open instances only
+    batch: Batch  # these instances only
     instances: IntArray  # (b,): their numbers in the chunk; an algorithm keeps its state under them
     iterates: Iterates  # the latest proposal
     correlation: RealArray  # (b, n): R u at the latest dual candidate
@@ -58,30 +57,6 @@ class Round:
     distance: FloatArray  # (b,): gap-safe distance; infinite where that rule is off
     number: int  # 0 for the first round
 
-    def take(self, rows: IntArray) -> Round:
-        """The view of some of the instances; their correlations move to the front, in place."""
-        if len(rows) == len(self.instances):
-            return self
-        found = self.certificate
-        copy_rows(self.correlation, rows)
-        return Round(
-            batch=self.batch.take(rows),
-            instances=self.instances[rows],
-            iterates=self.iterates.take(rows),
-            correlation=self.correlation[: len(rows)],
-            certificate=Certificate(
-                found.primal[rows],
-                found.dual[rows],
-                found.null[rows],
-                found.point[rows],
-                found.scale[rows],
-            ),
-            norms=None if self.norms is None else self.norms.take(rows),
-            margin=self.margin[rows],
-            distance=self.distance[rows],
-            number=self.number,
-        )
-
 
 class Algorithm(Protocol):
     """A solver of batches."""
@@ -90,14 +65,14 @@ class Algorithm(Protocol):
         """Prepare for a chunk of instances."""
         ...
 
-    def advance(self, view: Round) -> Iterates:
-        """Propose better iterates for the open instances."""
+    def advance(self, view: Round, rows: IntArray) -> Iterates:
+        """Propose better iterates for the instances in some rows (c,) of a view, still open."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """One problem with its own R, restricted to the features no safe rule has removed.
+    """One problem with its own R, restricted to the features (one or more) not removed.
 
         minimise  sqrt(||c - R'w||^2 + s^2) + radius ||w||_2 + sum_j thresholds_j |w_j|
 
@@ -151,17 +126,20 @@ class PerInstance:
         self._tol = settings.tol
         self._open: dict[int, tuple[IntArray, Instance, Any]] = {}
 
-    def advance(self, view: Round) -> Iterates:
+    def advance(self, view: Round, rows: IntArray) -> Iterates:
         """Let the inner algorithm improve each open instance in turn."""
         batch = view.batch
-        k, size = batch.rank, len(view.instances)
-        dual, steps = np.empty((size, k)), np.empty(size, dtype=np.intp)
+        dual, steps = np.empty((len(rows), batch.rank)), np.empty(len(rows), dtype=np.intp)
         pieces: list[tuple[IntArray, FloatArray]] = []
-        for row, number in enumerate(view.instances):
+        for place, row in enumerate(rows):
+            number = view.instances[row]
             if number not in self._open:
                 self._open[number] = self._begin(view, row)
             features, instance, state = self._open[number]
-            w, dual[row], steps[row] = self.inner.improve(instance, state)
+            if len(features):
+                w, dual[place], steps[place] = self.inner.improve(instance, state)
+            else:
+                w, dual[place], steps[place] = np.zeros(0), _null_dual(instance), 0
             support = np.flatnonzero(w)
             pieces.append((features[support], w[support]))
         return Iterates(coef=stack_rows(pieces, batch.n_features), dual=dual, steps=steps)
@@ -180,8 +158,11 @@ class PerInstance:
             loss=batch.loss,
             tol=self._tol,
         )
-        w = view.iterates.coef[[row]].toarray().ravel()[features]
-        return features, instance, self.inner.begin(instance, w, view.iterates.dual[row].copy())
+        state = None
+        if len(features):
+            w = view.iterates.coef[[row]].toarray().ravel()[features]
+            state = self.inner.begin(instance, w, view.iterates.dual[row].copy())
+        return features, instance, state
 
 
 def removed_features(view: Round, row: int) -> BoolArray:
@@ -210,27 +191,22 @@ def as_batch(instance: Instance) -> Batch:
     )
 
 
-def featureless_answer(instance: Instance) -> tuple[FloatArray, FloatArray, int]:
-    """What `improve` returns when no feature is left: w (0,), its dual point (k,), no steps."""
+def _null_dual(instance: Instance) -> FloatArray:
+    """The dual point (k,) of w = 0, which is optimal when no feature is left."""
     c = instance.c[None]
-    u = c if instance.squared else formulas.null_dual(c, instance.s)
-    return np.zeros(0), u[0], 0
+    return np.asarray(c if instance.squared else formulas.null_dual(c, instance.s))[0]
 
 
-@dataclass(eq=False)
 class Best:
-    """The best primal and the best dual point seen so far; they need not belong together."""
+    """The best primal and the best dual point seen so far; they need not belong together.
 
-    instance: Instance  # with at least one feature
-    w: FloatArray = field(init=False)  # (p,)
-    u: FloatArray = field(init=False)  # (k,)
-    primal: float = np.inf  # objective at w
-    dual: float = -np.inf  # objective at the feasible point that u gives
+    `primal` is the objective at w (p,), `dual` that at the feasible point that u (k,) gives.
+    """
 
-    def __post_init__(self) -> None:
-        self._batch = as_batch(self.instance)
-        self.w = np.zeros(len(self.instance.R))
-        self.u = np.zeros(len(self.instance.c))
+    def __init__(self, instance: Instance) -> None:
+        self.instance, self._batch = instance, as_batch(instance)
+        self.w, self.primal = np.zeros(len(instance.R)), np.inf
+        self.u, self.dual = np.zeros(len(instance.c)), -np.inf
         self.offer(self.w, self.u)
 
     def offer(self, w: FloatArray, u: FloatArray) -> None:

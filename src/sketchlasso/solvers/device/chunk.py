@@ -144,14 +144,14 @@ class Chunk:
             if not part.any():
                 continue
             some, own = self._tensor(np.flatnonzero(part)), self._tensor(numbers[part])
-            found = solve_rows(
+            found_w, found_u, spent = solve_rows(
                 rows.take(some).to(dtype), self.u[own].to(dtype), w[some].to(dtype), tol, steps
             )
-            usable = found.u.isfinite().all(1) & found.w.isfinite().all(1)
+            usable = found_u.isfinite().all(1) & found_w.isfinite().all(1)
             keep = usable.nonzero().squeeze(1)
-            self.u[own[keep]] = found.u[keep].double()
-            self.ledger.steps[numbers[part]] += found.steps.cpu().numpy().astype(np.intp)
-            self._store(own[keep], index[some][keep], found.w[keep].double())
+            self.u[own[keep]] = found_u[keep].double()
+            self.ledger.steps[numbers[part]] += spent.cpu().numpy().astype(np.intp)
+            self._store(own[keep], index[some][keep], found_w[keep].double())
 
     def _store(self, which: Tensor, index: Tensor, w: Tensor) -> None:
         width = self.index.shape[1]

@@ -66,21 +66,15 @@ class _ProxPoint:
     grad: Tensor  # (b, k)
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """Coefficients (b, p), dual candidates (b, k) and Newton steps (b,)."""
-
-    w: Tensor
-    u: Tensor
-    steps: Tensor
-
-
-def solve_rows(rows: Rows, u: Tensor, w: Tensor, tol: float, max_steps: int) -> Solved:
+def solve_rows(
+    rows: Rows, u: Tensor, w: Tensor, tol: float, max_steps: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Solve instances on their working rows from u (b, k) and w (b, p).
 
-    An instance is finished at a restricted relative gap of `tol`, or after `max_steps`.
+    An instance is finished at a restricted relative gap of `tol`, or after `max_steps`. Returns
+    coefficients (b, p), dual candidates (b, k) and Newton steps (b,).
     """
-    found = Solved(w.clone(), u.clone(), u.new_zeros(len(u)))
+    found = w.clone(), u.clone(), u.new_zeros(len(u))
     state = _start(rows, u, w)
     floor = NEGLIGIBLE * rows.null()
     while True:
@@ -88,7 +82,10 @@ def solve_rows(rows: Rows, u: Tensor, w: Tensor, tol: float, max_steps: int) -> 
         target, gap = _targets(rows, state, at, floor, tol)
         out = (gap <= target) | ~gap.isfinite() | (state.spent >= max_steps)
         moved = _advance_centres(rows, state, at, gap, target, out)
-        _write(found, state, out)
+        finished = out.nonzero().squeeze(1)
+        number = state.number[finished]
+        for every, own in zip(found, (state.w0, state.u, state.spent), strict=True):
+            every[number] = own[finished]
         if bool(out.all()):
             return found
         if float(out.float().mean()) >= PACKED_AT:
@@ -277,12 +274,3 @@ def _line_search(rows: Rows, state: _State, at: _ProxPoint, d: Tensor, along: Te
     slope += rho / (rho + state.tau) * (x * d).sum(1)
     shorter = (start / (start + slope)).clamp(min=SHORTEST)
     return shorter.where(slope > TOO_STEEP * start, start * 0 + 1.0)
-
-
-def _write(found: Solved, state: _State, out: Tensor) -> None:
-    """Keep what the finished instances found."""
-    which = out.nonzero().squeeze(1)
-    number = state.number[which]
-    found.w[number] = state.w0[which]
-    found.u[number] = state.u[which]
-    found.steps[number] = state.spent[which]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.linalg.device import Device
+from sketchlasso.linalg.rows import scale_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
 from sketchlasso.solvers.algorithms.protocol import Iterates
@@ -64,15 +63,11 @@ class Units:
 
     def start(self, warm: Iterates) -> Iterates:
         """Starting points in these units."""
-        return replace(warm, coef=self._times(warm.coef, self.size / self.null))
+        return replace(warm, coef=scale_rows(warm.coef, self.size / self.null))
 
-    def coef(self, coef: Any) -> SparseRows:
+    def coef(self, coef: SparseRows) -> SparseRows:
         """Coefficients (B, n) of the original batch from those of the scaled one."""
-        return self._times(coef, self.null / self.size)
-
-    def _times(self, coef: Any, factor: FloatArray) -> SparseRows:
-        each = np.repeat(factor, np.diff(coef.indptr))
-        return sparse.csr_array((coef.data * each, coef.indices, coef.indptr), shape=coef.shape)
+        return scale_rows(coef, self.null / self.size)
 
 
 def _power_of_two(values: FloatArray) -> FloatArray:

@@ -6,15 +6,22 @@ outside would enter, in double precision.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.kernels.support import (
+    ENTRY,
+    SEARCH_ROUNDS,
+    SHARE_OF_INTERPOLATION,
+    rows_at_a_time,
+)
 from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import largest_penalty, magnitude
+from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.device.chunk import gathered
 from sketchlasso.solvers.device.run import Units, chunk_room, chunk_size
 from sketchlasso.solvers.device.tensors import Rows, Tensor
@@ -27,59 +34,41 @@ SPARE_SLOTS = 14
 MORE_SLOTS = 4
 
 
-@dataclass(frozen=True)
-class SearchRules:
-    """The constants of :mod:`sketchlasso.solvers.sizes`."""
-
-    rows: int  # working rows that join at a time
-    rounds: int  # of the search
-    entry: float  # a row outside joins when it exceeds its threshold by more than this share
-    share: float  # penalty, as a share of the largest, where an exact fit is met
-    tol: float  # largest break of an optimality condition, as a share of the penalty
+# Penalties (B,) that were found, zero where none leaves a non-zero coefficient, points to start
+# from, and whether each search came to its end (B,); the CPU has to search the others.
+Searched: TypeAlias = tuple[FloatArray, Iterates, BoolArray]
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceSearch:
-    """Penalties that were found, and points to start from."""
-
-    alpha: FloatArray  # (B,): zero where no penalty leaves a non-zero coefficient
-    coef: SparseRows  # (B, n)
-    dual: FloatArray  # (B, k)
-    found: BoolArray  # (B,): whether the search came to its end; the CPU has to search the others
-
-
-def search_on_device(batch: Batch, size: int, device: Device, rules: SearchRules) -> DeviceSearch:
+def search_on_device(batch: Batch, size: int, device: Device) -> Searched:
     """Search every instance's penalty for `size` non-zeros."""
     units = Units.of(batch)
     with device.at_work():
-        found = _searched(units.scaled(batch), size, device, rules)
-    return replace(found, alpha=found.alpha * units.size, coef=units.coef(found.coef))
+        alpha, start, found = _searched(units.scaled(batch), size, device)
+    return alpha * units.size, replace(start, coef=units.coef(start.coef)), found
 
 
-def _searched(batch: Batch, size: int, device: Device, rules: SearchRules) -> DeviceSearch:
+def _searched(batch: Batch, size: int, device: Device) -> Searched:
     shared = SharedFactor.of(batch, device)
-    each = _kept_bytes(batch, rules) + _walk_bytes(batch, rules.rows, size + SPARE_SLOTS)
+    each = _kept_bytes(batch, size) + _walk_bytes(batch, rows_at_a_time(size), size + SPARE_SLOTS)
     step = chunk_size(batch, device, each, "one search with its shared factor")
     parts = []
     for start in range(0, batch.n_instances, step):
         # The penalty plays no role; with 1 the thresholds are the penalty factors.
         chunk = batch.take(slice(start, start + step))
         chunk = replace(chunk, alpha=np.ones(chunk.n_instances))
-        parts.append(_DeviceSizeSearch(chunk, shared, size, rules).run())
-    coef: Any = sparse.csr_array(sparse.vstack([part.coef for part in parts]))
-    return DeviceSearch(
-        np.concatenate([part.alpha for part in parts]),
-        coef,
-        np.concatenate([part.dual for part in parts]),
-        np.concatenate([part.found for part in parts]),
-    )
+        parts.append(_DeviceSizeSearch(chunk, shared, size).run())
+    alpha, coef, dual, found = zip(*parts, strict=True)
+    rows: Any = sparse.csr_array(sparse.vstack(coef))
+    points = Iterates(rows, np.concatenate(dual), np.zeros(batch.n_instances, dtype=np.intp))
+    return np.concatenate(alpha), points, np.concatenate(found)
 
 
-def _kept_bytes(batch: Batch, rules: SearchRules) -> int:
+def _kept_bytes(batch: Batch, size: int) -> int:
     """Memory that an instance takes during the whole search."""
     # Features and coefficients, and copies of both when they are widened.
     factors = 8 * batch.n_features if batch.penalty_factor.ndim == 2 else 0
-    return 32 * min(rules.rounds * rules.rows, batch.n_features) + 40 * batch.rank + factors
+    rows = min(SEARCH_ROUNDS * rows_at_a_time(size), batch.n_features)
+    return 32 * rows + 40 * batch.rank + factors
 
 
 def _walk_bytes(batch: Batch, rows: int, slots: int) -> int:
@@ -92,32 +81,36 @@ def _walk_bytes(batch: Batch, rows: int, slots: int) -> int:
 class _DeviceSizeSearch:
     """The search of a chunk of instances."""
 
-    def __init__(self, batch: Batch, shared: SharedFactor, size: int, rules: SearchRules) -> None:
+    def __init__(self, batch: Batch, shared: SharedFactor, size: int) -> None:
         self.data = DeviceBatch(batch, shared, relative=True)
-        self.torch, self.size = shared.device.torch, size
-        self.batch, self.rules = batch, rules
-        kept = self.data.size * _kept_bytes(batch, rules)
+        self.torch, self.batch, self.size = shared.device.torch, batch, size
+        kept = self.data.size * _kept_bytes(batch, size)
         self.room = chunk_room(batch, shared.device) - kept
         self.u = self.data.null_dual()
         nothing = self.data.s * 0
         self.alpha, self.largest = nothing.clone(), nothing.clone()
         self.found = nothing == 0
-        width = min(rules.rows, batch.n_features)
+        width = min(rows_at_a_time(size), batch.n_features)
         self.w = nothing.new_zeros((self.data.size, width))
         self.index = self.torch.zeros_like(self.w, dtype=self.torch.int64)
 
-    def run(self) -> DeviceSearch:
-        """Rounds of search on working rows, until no row outside would enter."""
-        which = self.torch.arange(self.data.size, device=self.u.device)
-        for number in range(self.rules.rounds):
-            count = min((number + 1) * self.rules.rows, self.batch.n_features)
+    def run(self) -> tuple[FloatArray, SparseRows, FloatArray, BoolArray]:
+        """Rounds of search on working rows, until no row outside would enter.
+
+        Returns penalties (b,), coefficients (b, n), dual points (b, k) and which are found (b,).
+        """
+        every = which = self.torch.arange(self.data.size, device=self.u.device)
+        for number in range(SEARCH_ROUNDS):
+            count = min((number + 1) * rows_at_a_time(self.size), self.batch.n_features)
             self._widen(count)
             at_a_time = self._at_a_time(count, self.size + SPARE_SLOTS)
             parts = [self._round(part, count, number) for part in which.split(at_a_time)]
             which = self.torch.cat(parts)
             if len(which) == 0:
                 break
-        return self._result()
+        coef = gathered([(every, self.index, self.w)], self.data.size, self.batch.n_features)
+        alpha, dual, found = (part.cpu().numpy() for part in (self.alpha, self.u, self.found))
+        return alpha, coef, dual, found
 
     def _at_a_time(self, rows: int, slots: int) -> int:
         """Walks that there is memory for."""
@@ -141,7 +134,7 @@ class _DeviceSizeSearch:
             return left
         which = which[left]
         walked = self._walk(chosen.rows.take(left), self.largest[which])
-        end = self.rules.share * self.largest[which]
+        end = SHARE_OF_INTERPOLATION * self.largest[which]
         self.alpha[which] = walked.alpha.where(walked.alpha.isfinite(), end)
         self.index[which], self.w[which] = chosen.index[left], walked.w
         self.u[which], self.found[which] = walked.u, walked.found
@@ -150,12 +143,12 @@ class _DeviceSizeSearch:
     def _walk(self, rows: Rows, largest: Tensor) -> Walked:
         """Walk down, with more slots where there are too few."""
         width, slots = rows.thresholds.shape[1], self.size + SPARE_SLOTS
-        walked = walk_down(rows, largest, self.size, slots, self.rules.tol)
+        walked = walk_down(rows, largest, self.size, slots)
         while bool(walked.crowded.any()):
             slots *= MORE_SLOTS
             crowded = walked.crowded.nonzero().squeeze(1)
             for part in crowded.split(self._at_a_time(width, slots)):
-                again = walk_down(rows.take(part), largest[part], self.size, slots, self.rules.tol)
+                again = walk_down(rows.take(part), largest[part], self.size, slots)
                 walked.write(part, again)
         return walked
 
@@ -167,7 +160,7 @@ class _DeviceSizeSearch:
         )
         fresh = known.gather(1, place) != chosen.index
         level = magnitude(chosen.rows.see(self.u[which]), self.data.positive)
-        floor = (self.alpha[which] * (1.0 + self.rules.entry)).unsqueeze(1)
+        floor = (self.alpha[which] * (1.0 + ENTRY)).unsqueeze(1)
         return (fresh & (level > floor * chosen.rows.thresholds)).any(1)
 
     def _widen(self, count: int) -> None:
@@ -177,12 +170,3 @@ class _DeviceSizeSearch:
             # Repeats of the last feature keep the order, and carry no coefficient.
             self.index = self.torch.cat([self.index, self.index[:, -1:].expand(-1, extra)], dim=1)
             self.w = pad(self.w, (0, extra))
-
-    def _result(self) -> DeviceSearch:
-        which = self.torch.arange(self.data.size, device=self.u.device)
-        return DeviceSearch(
-            alpha=self.alpha.cpu().numpy(),
-            coef=gathered([(which, self.index, self.w)], self.data.size, self.batch.n_features),
-            dual=self.u.cpu().numpy(),
-            found=self.found.cpu().numpy(),
-        )

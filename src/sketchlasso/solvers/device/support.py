@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from sketchlasso.kernels.support import RIDGE
+from sketchlasso.kernels.support import RIDGE, SEARCH_TOL
 from sketchlasso.problem.formulas import soft_threshold
 from sketchlasso.solvers.device.tensors import Rows, Tensor
 
@@ -66,13 +66,12 @@ def violation(rows: Rows, at: SupportPoint) -> Tensor:
     return worst.masked_fill_(optimal_zero, 0.0)
 
 
-def improve(rows: Rows, at: SupportPoint, slots: int, tol: float) -> tuple[Tensor, Tensor]:
+def improve(rows: Rows, at: SupportPoint, slots: int) -> tuple[Tensor, Tensor]:
     """Let rows enter and take Newton steps on the support; returns w (b, p) and the rest (b, k).
 
-    A row enters when it exceeds its threshold by more than the share `tol`; at most `slots`
-    coefficients of an instance may be non-zero.
+    At most `slots` coefficients of an instance may be non-zero.
     """
-    place, live = _slots(rows, at, slots, tol)
+    place, live = _slots(rows, at, slots)
     few = Rows(
         rows.A.gather(1, place.unsqueeze(2).expand(-1, -1, rows.A.shape[2])) * live.unsqueeze(2),
         rows.thresholds.gather(1, place).where(live, rows.thresholds.new_zeros(())),
@@ -89,7 +88,7 @@ def improve(rows: Rows, at: SupportPoint, slots: int, tol: float) -> tuple[Tenso
     return w, rows.c - few.combine(on.w)
 
 
-def _slots(rows: Rows, at: SupportPoint, slots: int, tol: float) -> tuple[Tensor, Tensor]:
+def _slots(rows: Rows, at: SupportPoint, slots: int) -> tuple[Tensor, Tensor]:
     """Rows (b, slots) of the support and those that enter, and which slots are in use."""
     import torch
 
@@ -97,7 +96,7 @@ def _slots(rows: Rows, at: SupportPoint, slots: int, tol: float) -> tuple[Tensor
     rho = at.square.sqrt().clamp_(min=TINY).unsqueeze(1)
     ratio = level / (rho * rows.thresholds)
     on = at.w != 0
-    score = (ratio * (ratio > 1.0 + tol)).masked_fill_(on, float("inf"))
+    score = (ratio * (ratio > 1.0 + SEARCH_TOL)).masked_fill_(on, float("inf"))
     top = score.topk(min(slots, score.shape[1]), dim=1)
     count = on.sum(1, keepdim=True)
     most = (count + ENTERING).masked_fill_(count == 0, slots)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sketchlasso.problem.batch import Batch
@@ -31,24 +32,16 @@ class Rows:
 
     def take(self, which: Tensor) -> Rows:
         """Some of the instances."""
-        return Rows(
-            **{
-                field.name: value[which] if field.name != "positive" else value
-                for field in fields(self)
-                for value in [getattr(self, field.name)]
-            }
-        )
+        return self._each(lambda part: part[which])
 
     def to(self, dtype: Any) -> Rows:
         """The same in another precision."""
-        return replace(
-            self,
-            A=self.A.to(dtype),
-            thresholds=self.thresholds.to(dtype),
-            c=self.c.to(dtype),
-            s=self.s.to(dtype),
-            radius=self.radius.to(dtype),
-        )
+        return self._each(lambda part: part.to(dtype))
+
+    def _each(self, changed: Callable[[Tensor], Tensor]) -> Rows:
+        parts = (self.A, self.thresholds, self.c, self.s, self.radius)
+        A, thresholds, c, s, radius = map(changed, parts)
+        return Rows(A, thresholds, c, s, radius, self.positive)
 
     def see(self, u: Tensor) -> Tensor:
         """R u (b, p) for u (b, k)."""

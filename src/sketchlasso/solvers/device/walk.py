@@ -13,6 +13,7 @@ from sketchlasso.kernels.support import (
     ALL_AT_ONCE,
     CLOSE,
     EXACT_FIT,
+    SEARCH_TOL,
     SMALLEST_SHARE,
     STEP_DOWN,
     TOGETHER,
@@ -73,17 +74,16 @@ class _Walk:
         return _Walk(*(p.take(which) if isinstance(p, SupportPoint) else p[which] for p in parts))
 
 
-def walk_down(rows: Rows, largest: Tensor, size: int, slots: int, tol: float) -> Walked:
+def walk_down(rows: Rows, largest: Tensor, size: int, slots: int) -> Walked:
     """Walk down from the largest penalty to the last one with at most `size` non-zeros.
 
     The rows have the penalty factors as thresholds, and room for `slots` non-zeros. `largest` (b,)
-    are the smallest penalties at which no coefficient is non-zero. Optimality conditions may be
-    broken by the share `tol` of the penalty.
+    are the smallest penalties at which no coefficient is non-zero.
     """
     result = Walked.blank(rows)
     walk = _start(rows, largest)
     while True:
-        _advance(rows, walk, size, slots, tol)
+        _advance(rows, walk, size, slots)
         out = walk.ended | walk.crowded | (walk.passes > MOST_PASSES)
         share = float(out.double().mean())
         if share >= PACKED_AT:
@@ -93,7 +93,7 @@ def walk_down(rows: Rows, largest: Tensor, size: int, slots: int, tol: float) ->
                 return result
             left = (~out).nonzero().squeeze(1)
             rows, walk = rows.take(left), walk.take(left)
-        w, rest = improve(_posed(rows, walk.alpha), walk.here, slots, tol)
+        w, rest = improve(_posed(rows, walk.alpha), walk.here, slots)
         walk.here = SupportPoint.of(rows, w, rest)
 
 
@@ -122,11 +122,11 @@ def _posed(rows: Rows, alpha: Tensor) -> Rows:
     return replace(rows, thresholds=alpha.unsqueeze(1) * rows.thresholds)
 
 
-def _advance(rows: Rows, walk: _Walk, size: int, slots: int, tol: float) -> None:
+def _advance(rows: Rows, walk: _Walk, size: int, slots: int) -> None:
     """Set the instances that have solved their problem to the next penalty, or end their walk."""
     count = (walk.here.w != 0).sum(1).to(walk.found.dtype)
     vanished = ~(walk.here.square > EXACT_FIT * walk.total)
-    solved = vanished | (violation(_posed(rows, walk.alpha), walk.here) <= tol)
+    solved = vanished | (violation(_posed(rows, walk.alpha), walk.here) <= SEARCH_TOL)
     on_way = ~(walk.ended | walk.crowded)
     if slots < rows.thresholds.shape[1]:
         # No slot is left, or the rows that have one cannot leave w = 0 against the radius.

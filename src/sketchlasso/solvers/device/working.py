@@ -92,7 +92,9 @@ class DeviceBatch:
         scale = self.shared.longest * length
         scale = scale.where(scale > 0, scale.new_ones(()))
         unit = (lifted / length.where(length > 0, length.new_ones(())).unsqueeze(1)).float()
-        step = correlations_at_a_time(self.shared)
+        # A share of the budget is kept for correlations with all rows.
+        room = CORRELATION_SHARE * self.shared.device.budget
+        step = max(1, int(room // (CORRELATION_BYTES * self.shared.n_features)))
         parts = [
             self._strongest(
                 unit[i : i + step],
@@ -184,15 +186,6 @@ class DeviceBatch:
             # Not reach > 0: NaN must prove nothing.
             cap = (t / reach).where(~(reach <= 0), nowhere).minimum(cap)
         return cap.where(tail != -float("inf"), nowhere)
-
-
-def correlations_at_a_time(shared: SharedFactor) -> int:
-    """Instances whose correlations with all rows are in memory together.
-
-    A share of the budget is kept for them; a top-k needs as much again for its own work.
-    """
-    room = CORRELATION_SHARE * shared.device.budget
-    return max(1, int(room // (CORRELATION_BYTES * shared.n_features)))
 
 
 @dataclass(frozen=True, eq=False)
