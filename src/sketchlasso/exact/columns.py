@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.storage import DenseStorage, SparseStorage
-from sketchlasso.data.transform import near_zero
+from sketchlasso.data.transform import column_lengths, near_zero
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSet
@@ -94,6 +94,11 @@ class DenseColumns:
         self._place = np.full(self.shape[1], -1, dtype=np.intp)
         self._used = np.empty((self.shape[0], 0), order="F")
         self._count = 0
+
+    @property
+    def matrix(self) -> FloatArray:
+        """All columns (m, n)."""
+        return self.entries
 
     def correlate(self, vectors: FloatArray) -> FloatArray:
         """X'v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
@@ -186,6 +191,11 @@ class SparseColumns:
         self._transposed = self.by_columns.T
         self.shape: tuple[int, int] = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.shift = np.zeros(self.shape[1])
+
+    @property
+    def matrix(self) -> Any:
+        """All columns (m, n), in one of the two formats."""
+        return self._given
 
     @cached_property
     def by_rows(self) -> Any:
@@ -299,6 +309,11 @@ class TrainingRows:
         none = np.zeros(columns.shape[1])
         self.means = sums / self.weight if fit_intercept else none
         self.shifted_sums = sums - columns.shift * self.weight if fit_intercept else none
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """||x_j||_W (n,) of the columns less their offsets, not centred."""
+        return column_lengths(self.columns.matrix, self.weights)
 
     def centre_response(self, y: FloatArray) -> tuple[FloatArray, float]:
         """A response (m,) less its weighted mean over the rows, and the mean."""
