@@ -16,11 +16,9 @@ from scipy import sparse
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.opening import BlockHandle, DaskBlock
 from sketchlasso.data.storage import storage_of
+from sketchlasso.linalg.rows import lengths, weighted_lengths
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
-# Columns whose squares overflow are divided by this first, and the smallest double.
-HUGE = 2.0**600
-SMALLEST = 5e-324
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
 # fourth powers of their sums neither overflow nor vanish.
 COMFORT = {np.dtype(np.float64): 64, np.dtype(np.float32): 12}
@@ -258,25 +256,12 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
 
 
 def column_lengths(X: Any, weights: FloatArray) -> FloatArray:
-    """||x_j||_W (n,) of the columns of X (m, n), at least; weights (m,) are not all zero.
-
-    Squares that are too large or too small for doubles do no harm.
-    """
-    blocks, heaviest = BlockMatrix.of(X), weights.max()
-    own = [(part,) for part in blocks.split(weights / heaviest)]
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = blocks.run_sum(_column_squares, (1.0,), own)
-        # What underflows in the sum of the squares is less than this.
-        lengths = np.sqrt(squares + X.shape[0] * SMALLEST)
-        if not np.isfinite(lengths).all():
-            smaller = np.sqrt(blocks.run_sum(_column_squares, (1.0 / HUGE,), own)) * HUGE
-            lengths = np.where(np.isfinite(lengths), lengths, smaller)
-    return np.asarray(lengths * np.sqrt(heaviest))
-
-
-def _column_squares(entries: Any, scale: float, weights: FloatArray) -> FloatArray:
-    part = entries if scale == 1.0 else entries * scale
-    return storage_of(part).column_deviations(np.zeros(entries.shape[1]), weights)
+    """||x_j||_W (n,) of the columns of X (m, n); see :func:`weighted_lengths`."""
+    if not isinstance(X, BlockMatrix):
+        return weighted_lengths(X, weights)
+    own = [(part,) for part in X.split(weights)]
+    found = X.run_collect(weighted_lengths, (), own)
+    return lengths(np.stack(found))
 
 
 def robust_scales(

@@ -167,7 +167,9 @@ def _one_by_one(
     intercepts: list[FloatArray] = []
     for number, row_set in enumerate(rows):
         train, test = row_set.train(rows.n_samples), row_set.test
-        model: Any = clone(again).set_params(verbose=False).fit(X[train], y[train])
+        model: Any = clone(again)
+        model.verbose = False  # a subclass may not have it among its parameters
+        model.fit(X[train], y[train])
         predicted = np.asarray(model.predict(X[test])).reshape(len(test), t)
         residuals[test], groups[test] = Y[test] - predicted, number
         coefs.append(sparse.csr_array(np.atleast_2d(model.coef_)))

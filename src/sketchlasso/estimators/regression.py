@@ -19,6 +19,7 @@ from sketchlasso.estimators.parameters import (
     PenaltySearch,
     SinglePenalty,
     Specification,
+    parameters_of,
 )
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
@@ -58,8 +59,8 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
 
     def _with_fixed_penalty(self) -> SqrtLasso:
         single = SqrtLasso(alpha=self.alpha_)
-        given = self.get_params(deep=False)
-        shared = (single.get_params(deep=False).keys() & given.keys()) - {"alpha"}
+        given = parameters_of(self)
+        shared = (parameters_of(single).keys() & given.keys()) - {"alpha"}
         single.set_params(**{name: given[name] for name in shared})
         if isinstance(self, PenaltySearch):
             # One radius per model: that of the search, where it was one on a sketch.

@@ -11,12 +11,12 @@ from scipy import sparse
 
 from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.storage import DenseStorage, SparseStorage
-from sketchlasso.data.transform import column_lengths, near_zero
+from sketchlasso.data.transform import near_zero
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSet
 from sketchlasso.kernels.columns import add_columns, columns_dot_block, gram_rows
-from sketchlasso.linalg.rows import centre
+from sketchlasso.linalg.rows import centre, weighted_lengths
 from sketchlasso.types import FloatArray, IntArray
 
 NO_WEIGHTS = np.empty(0)
@@ -313,7 +313,7 @@ class TrainingRows:
     @cached_property
     def sizes(self) -> FloatArray:
         """||x_j||_W (n,) of the columns less their offsets, not centred."""
-        return column_lengths(self.columns.matrix, self.weights)
+        return weighted_lengths(self.columns.matrix, self.weights)
 
     def centre_response(self, y: FloatArray) -> tuple[FloatArray, float]:
         """A response (m,) less its weighted mean over the rows, and the mean."""

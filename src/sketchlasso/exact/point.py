@@ -10,18 +10,19 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.columns import TrainingRows
-from sketchlasso.linalg.rows import lengths
+from sketchlasso.linalg.rows import lengths, rounding_of_sums
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullValues,
     FullView,
+    dual_of_ratio,
     face_level,
     full_primal,
     largest_ratio,
     unit,
 )
-from sketchlasso.problem.lower_bounds import LowerBounds
+from sketchlasso.problem.lower_bounds import LITTLE_SHARE, LowerBounds
 from sketchlasso.problem.tight_points import DEPENDENT, tight_parts
 from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
@@ -230,6 +231,12 @@ class Target:
         return Direction(seen, length, inner)
 
     @cached_property
+    def rounding(self) -> float:
+        """Rounding of |x_j'W d| / f_j for ||d|| = 1, the largest of the penalised columns."""
+        ratio = largest_ratio(self.training.sizes[:, None], self.factor)[0]
+        return float(rounding_of_sums(len(self.y)) * ratio)
+
+    @cached_property
     def bounds(self) -> LowerBounds:
         """What directions prove, whatever their rounding."""
         training, response = self.training, (self.root * self.y)[:, None]
@@ -247,4 +254,9 @@ class Target:
     def dual(self, along: Direction, alpha: float) -> float:
         """Dual value of the best point along a direction."""
         length, inner = np.array([along.length]), np.array([along.inner])
+        if self.unpenalised is None and self.rounding <= LITTLE_SHARE * alpha:
+            # The first of the bounds of `LowerBounds`; the second gains nothing.
+            worst = largest_ratio(along.seen[:, None], self.factor, self.positive)
+            worst = worst + self.rounding * length
+            return float(dual_of_ratio(worst, length, inner, np.array([alpha]))[0])
         return float(self.bounds.values(along.seen[:, None], length, inner, np.array([alpha]))[0])
