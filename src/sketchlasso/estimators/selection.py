@@ -27,6 +27,7 @@ from sketchlasso.results.sketched import FoldBases
 from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.results.staged import KEPT_BYTES, kept_bytes
 from sketchlasso.sketches import Sketch
+from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
@@ -181,11 +182,12 @@ def _on_all_of_x(
     if found.interrupted or found.n_nonzero[:, *at].mean() > SMALL_MODEL:
         return None
     task = task_of(spec, data, columns, None, spec.alphas, searching=True)
-    task = replace(task, alpha_min_ratio=spec.alpha_min_ratio)
+    task = replace(task, alpha_min_ratio=spec.alpha_min_ratio, quiet=True)
     # Shares of right labels jump about, and would lead the search to the smallest penalties.
     rival = searched(task, None, None, rows, None, tuple(dict.fromkeys(("mse", scoring))))
     if rival.interrupted or not rival.clearly_better(found, scoring):
         return None
+    warn_of_ending(rival.fits.status, rival.fits.relative_gap)
     return rival
 
 

@@ -62,6 +62,8 @@ class Task:
         What the sketches of this response's folds share with those of others.
     rounded : bool
         Whether the entries of X are known up to rounding only, because they were standardised.
+    quiet : bool
+        Whether the caller warns of problems that are not solved, if it uses the fits at all.
     """
 
     X: Any
@@ -77,6 +79,7 @@ class Task:
     guide: Guide | None = None
     bases: FoldBases | None = None
     rounded: bool = False
+    quiet: bool = False
 
     @property
     def all_rows(self) -> RowSets:
@@ -301,7 +304,8 @@ def _fit_exact(
 
 def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, terms: Terms) -> Path:
     """Solutions of the full problem with their penalties (responses, alphas)."""
-    found.warn_if_unsolved()
+    if not task.quiet:
+        found.warn_if_unsolved()
     return Path(
         models=LinearModels(found.coef, found.intercept),
         primal=found.primal,
