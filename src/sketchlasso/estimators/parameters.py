@@ -119,12 +119,13 @@ class Specification:
         )
 
 
-def parameters_of(estimator: Any) -> dict[str, Any]:
+def parameters_of(estimator: BaseEstimator) -> dict[str, Any]:
     """The parameters of one of the package's estimators, by name.
 
     A subclass may offer fewer, or others, as arguments: its `get_params` then lacks some of these.
     """
-    return {part.name: getattr(estimator, part.name) for part in fields(estimator)}
+    kind: Any = type(estimator)
+    return {part.name: getattr(estimator, part.name) for part in fields(kind)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -173,9 +173,11 @@ def unpenalised_columns(
     return UnpenalisedColumns(columns, basis, inverse, hidden, complete, positive)
 
 
-def unpenalised_rows(rows: FloatArray, positive: bool) -> UnpenalisedColumns:
+def unpenalised_rows(rows: FloatArray, positive: bool, rounded: bool = True) -> UnpenalisedColumns:
     """Prepare the clearing of unpenalised features of a sketch, whose rows (q, k) are given."""
     columns = rows.T
+    if not rounded:
+        return unpenalised_columns(columns, np.ones(len(columns)), False, positive, rounded=False)
     basis, inverse, columns = _span(columns, lengths(columns), ROUNDING_OF_SKETCH)
     hidden = np.full(len(rows), rounding_of_sums(rows.shape[1]))
     return UnpenalisedColumns(columns, basis, inverse, hidden, True, positive)
