@@ -62,7 +62,8 @@ class Calibration:
 
 
 def calibrated(
-    fitted: LinearModel,
+    coef: FloatArray,
+    intercept: Any,
     again: LinearModel,
     spec: Specification,
     X: Any,
@@ -70,7 +71,7 @@ def calibrated(
     method: IntervalMethod,
     cv: Any,
 ) -> Calibration:
-    """Gather the residuals of a fitted estimator on validated X (m, n) and y (m,) or (m, t).
+    """Gather the residuals of fitted coefficients on validated X (m, n) and y (m,) or (m, t).
 
     `again`, with the parameters `spec`, is fitted without the rows left out.
     """
@@ -81,7 +82,7 @@ def calibrated(
         )
     Y = y[:, None] if np.ndim(y) == 1 else y
     if method == "split":
-        predicted = linear_values(X, fitted.coef_, fitted.intercept_).reshape(Y.shape)
+        predicted = linear_values(X, coef, intercept).reshape(Y.shape)
         return Calibration(method, tuple(TargetResiduals(r) for r in (Y - predicted).T))
     if isinstance(X, BlockMatrix):
         raise InvalidInputError(
@@ -100,7 +101,7 @@ def calibrated(
             and not spec.relaxed
             and solves_without_sketch(spec, data)
         ):
-            return Calibration(method, _in_one_go(fitted.coef_, spec, data, Y))
+            return Calibration(method, _in_one_go(coef, spec, data, Y))
         rows = leave_one_out_rows(len(Y))
     else:
         rows = _folds(cv, Y, spec.random_state)
