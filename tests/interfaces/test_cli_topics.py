@@ -131,6 +131,15 @@ def test_words_together_and_words_left_out(ask, made):
     assert "wave" not in image.words
 
 
+def test_words_together_without_an_unknown_one(ask, made):
+    line = "topics image {made}/posts.topics sea qwertz ship uiop --together --json"
+    told = document(ask(line))
+    assert told["unknown"] == ["qwertz", "uiop"]
+    (mine,) = told["images"]
+    assert mine["query"] == ["sea", "ship"]
+    assert len(told["warnings"]) == 2
+
+
 def test_documents_behind_an_image(ask):
     said = ask("topics image {made}/posts.topics sea --documents 3").stdout
     below = said.split("sea: documents behind it\n")[1].splitlines()

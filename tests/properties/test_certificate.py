@@ -1,5 +1,6 @@
 """For any numbers, the certificate is refused with a sentence or it holds."""
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -183,6 +184,8 @@ def root(value):
 @example(Case(((1.0,),), (1.0,), (0.0,), 5e-324, (0.5,), None, *3 * (False,)))
 # And here it overflows.
 @example(Case(((0.0,),), (0.0,), (0.0,), 1.7e308, (3.0,), None, *3 * (False,)))
+# The square of the column underflows, and its rounding exceeds the penalty.
+@example(Case(((1.6e-226,),), (1.0,), (0.0,), 5e-324, (1.0,), None, *3 * (False,)))
 @settings(max_examples=300)
 def test_a_certificate_holds_against_an_independent_optimum_or_is_refused(case):
     try:
@@ -266,6 +269,96 @@ def test_no_bound_ignores_how_unpenalised_columns_differ(case):
         assert certify(X, y, best, 1e3, **options | {"fit_intercept": True}).relative_gap[0] <= 1e-6
 
 
+@dataclass(frozen=True)
+class Little:
+    """Two columns that differ by little, a third, and penalties near the rounding of columns."""
+
+    seed: int
+    difference: float
+    exponents: tuple
+    noise: float
+    fit_intercept: bool
+    positive: bool = False
+
+    def data(self):
+        rng = np.random.default_rng(self.seed)
+        a, e, z, rest = rng.standard_normal((4, 8))
+        X = np.column_stack([a, a + self.difference * e, z])
+        y = a + z + e + self.noise * rest
+        return X, y, [0.0 if e is None else 10.0**e for e in self.exponents]
+
+    def case(self):
+        X, y, factor = self.data()
+        return Case(
+            X=tuple(map(tuple, X)),
+            y=tuple(y),
+            coef=(0.0,) * 3,
+            alpha=0.5,
+            factor=tuple(factor),
+            weights=None,
+            fit_intercept=self.fit_intercept,
+            positive=self.positive,
+            stored=False,
+        )
+
+
+def best_fit(exact):
+    """Least objective, in fractions, of the least-squares fits of some columns."""
+    values = []
+    for chosen in itertools.chain.from_iterable(
+        itertools.combinations(range(len(exact.X)), k) for k in range(len(exact.X) + 1)
+    ):
+        w = [Fraction(0)] * len(exact.X)
+        for j, value in zip(chosen, fit_of([exact.X[j] for j in chosen], exact.y), strict=True):
+            w[j] = value
+        if not (exact.case.positive and min(w) < 0):
+            values.append(exact.objective(w)[0])
+    return min(values)
+
+
+def fit_of(columns, y):
+    """Least-squares coefficients of columns of fractions, by elimination; zeros if they depend."""
+    lines = [[dot(a, b) for b in columns] + [dot(a, y)] for a in columns]
+    for k, line in enumerate(lines):
+        if line[k] == 0:
+            return [Fraction(0)] * len(lines)
+        for i, other in enumerate(lines):
+            if i != k:
+                share = other[k] / line[k]
+                lines[i] = [a - share * b for a, b in zip(other, line, strict=True)]
+    return [line[-1] / line[k] for k, line in enumerate(lines)]
+
+
+EXPONENTS = st.none() | st.integers(-19, -9) | st.just(0)
+
+
+@given(
+    st.builds(
+        Little,
+        seed=st.integers(0, 2**31),
+        difference=st.sampled_from([1e-16, 1e-15, 1e-14, 1e-12, 1e-10, 1e-6, 1.0]),
+        exponents=st.tuples(EXPONENTS, EXPONENTS, EXPONENTS),
+        noise=st.sampled_from([0.0, 1e-9, 1e-3, 1.0]),
+        fit_intercept=st.booleans(),
+        positive=st.booleans(),
+    )
+)
+@example(Little(447, 1e-15, (-17, -19, -12), 1e-3, True))
+@example(Little(485, 1e-15, (None, -18, -15), 1e-9, False))
+@example(Little(17, 1e-15, (-19, None, -13), 1e-3, False))
+@settings(max_examples=100)
+def test_no_bound_is_false_where_penalties_are_near_the_rounding_of_columns(little):
+    X, y, factor = little.data()
+    exact = Exact(little.case())
+    best = float(best_fit(exact))
+    options = {"penalty_factor": factor, "fit_intercept": little.fit_intercept}
+    shape = X - X.mean(axis=0) if little.fit_intercept else X
+    fit = np.linalg.lstsq(shape, y, rcond=None)[0]
+    for coef in (np.zeros(3), np.maximum(fit, 0.0) if little.positive else fit):
+        found = certify(X, y, coef, 0.5, positive=little.positive, **options)
+        assert found.dual[0] <= best + 1e-12 * np.linalg.norm(y)
+
+
 def in_fractions(columns):
     return [[Fraction(v) for v in column] for column in columns]
 
@@ -338,10 +431,11 @@ def independent(columns):
 
 @given(
     seed=st.integers(0, 2**31),
-    difference=st.sampled_from([0.0, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3]),
+    difference=st.sampled_from([0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6, 1e-3]),
     unit=st.sampled_from([1.0, 1e-14, 1e14]),
     s=st.sampled_from([0.0, 1.0]),
 )
+@example(seed=0, difference=1e-13, unit=1.0, s=1.0)
 @settings(max_examples=60)
 def test_no_bound_of_a_sketch_ignores_how_its_unpenalised_rows_differ(seed, difference, unit, s):
     rng = np.random.default_rng(seed)
@@ -349,7 +443,9 @@ def test_no_bound_of_a_sketch_ignores_how_its_unpenalised_rows_differ(seed, diff
     P = np.array([a, unit * (a + difference * b), z])
     P[1] += difference * unit * b  # twice, so that the difference is not below the rounding
     c = a + b + 1e-3 * rest
-    batch = Batch.build(P, c, s, alpha=1e3, penalty_factor=[0.0, 0.0, 1.0])
+    # Only rows that are known up to rounding may be taken for dependent.
+    options = {"alpha": 1e3, "penalty_factor": [0.0, 0.0, 1.0], "rounded": difference == 0}
+    batch = Batch.build(P, c, s, **options)
     free = [in_fractions(P)[0]] if difference == 0 else in_fractions(P[:2])
     exact = least_squares(free, [Fraction(v) for v in c])
     best = float(root(exact**2 + Fraction(s) ** 2))

@@ -16,6 +16,7 @@ from scipy import sparse
 from sketchlasso.data.block_work import of_storage
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.storage import divided_entries, per_entry, storage_of
+from sketchlasso.linalg.rows import lengths, weighted_lengths
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
@@ -192,6 +193,15 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
         means = _means(X, weights, centred)
         squares = storage_of(X).column_deviations(means, weights)
     return np.sqrt(less_rounding(squares / weights.sum(), means, X.shape[0]))
+
+
+def column_lengths(X: Any, weights: FloatArray) -> FloatArray:
+    """||x_j||_W (n,) of the columns of X (m, n); see :func:`weighted_lengths`."""
+    if not isinstance(X, BlockMatrix):
+        return weighted_lengths(X, weights)
+    own = [(part,) for part in X.split(weights)]
+    found = X.run_collect(weighted_lengths, (), own)
+    return lengths(np.stack(found))
 
 
 def robust_scales(

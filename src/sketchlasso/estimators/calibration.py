@@ -62,7 +62,8 @@ class Calibration:
 
 
 def calibrated(
-    fitted: LinearModel,
+    coef: FloatArray,
+    intercept: Any,
     again: LinearModel,
     spec: Specification,
     X: Any,
@@ -70,7 +71,7 @@ def calibrated(
     method: IntervalMethod,
     cv: Any,
 ) -> Calibration:
-    """Gather the residuals of a fitted estimator on validated X (m, n) and y (m,) or (m, t).
+    """Gather the residuals of fitted coefficients on validated X (m, n) and y (m,) or (m, t).
 
     `again`, with the parameters `spec`, is fitted without the rows left out.
     """
@@ -81,7 +82,7 @@ def calibrated(
         )
     Y = y[:, None] if np.ndim(y) == 1 else y
     if method == "split":
-        predicted = linear_values(X, fitted.coef_, fitted.intercept_).reshape(Y.shape)
+        predicted = linear_values(X, coef, intercept).reshape(Y.shape)
         return Calibration(method, tuple(TargetResiduals(r) for r in (Y - predicted).T))
     if isinstance(X, BlockMatrix):
         raise InvalidInputError(
@@ -100,7 +101,7 @@ def calibrated(
             and not spec.relaxed
             and solves_without_sketch(spec, data)
         ):
-            return Calibration(method, _in_one_go(fitted.coef_, spec, data, Y))
+            return Calibration(method, _in_one_go(coef, spec, data, Y))
         rows = leave_one_out_rows(len(Y))
     else:
         rows = _folds(cv, Y, spec.random_state)
@@ -167,7 +168,9 @@ def _one_by_one(
     intercepts: list[FloatArray] = []
     for number, row_set in enumerate(rows):
         train, test = row_set.train(rows.n_samples), row_set.test
-        model: Any = clone(again).set_params(verbose=False).fit(X[train], y[train])
+        model: Any = clone(again)
+        model.verbose = False  # a subclass may not have it among its parameters
+        model.fit(X[train], y[train])
         predicted = np.asarray(model.predict(X[test])).reshape(len(test), t)
         residuals[test], groups[test] = Y[test] - predicted, number
         coefs.append(sparse.csr_array(np.atleast_2d(model.coef_)))

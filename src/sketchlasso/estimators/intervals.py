@@ -131,10 +131,22 @@ class PredictionIntervals(LinearModel):
                 f"y has {targets} targets, but the model was fitted with "
                 f"{len(np.atleast_2d(self.coef_))}; pass the targets of the fit."
             )
-        again: Any = self._with_fixed_penalty() if fixed_penalty else self
-        spec = again._specification(X.shape[1])
         target = np.asarray(y, dtype=np.float64)
-        self.calibration_ = calibrated(self, again, spec, X, target, method, cv)
+        if not (fixed_penalty and targets > 1 and isinstance(self, PenaltySearch)):
+            again: Any = self._with_fixed_penalty() if fixed_penalty else self
+            spec = again._specification(X.shape[1])
+            self.calibration_ = calibrated(
+                self.coef_, self.intercept_, again, spec, X, target, method, cv
+            )
+            return self
+        # Every target has a radius of its own, or none.
+        parts: list[TargetResiduals] = []
+        for number in range(targets):
+            again = self._with_fixed_penalty(number)
+            spec = again._specification(X.shape[1])
+            own = self.coef_[number], self.intercept_[number]
+            parts += calibrated(*own, again, spec, X, target[:, number], method, cv).targets
+        self.calibration_ = Calibration(method, tuple(parts))
         return self
 
     def predict_interval(
@@ -212,6 +224,6 @@ class PredictionIntervals(LinearModel):
             )
         return found
 
-    def _with_fixed_penalty(self) -> Any:
-        """An unfitted estimator with the penalty of this one."""
+    def _with_fixed_penalty(self, target: int | None = None) -> Any:
+        """An unfitted estimator with the penalty of this one, or of one of its targets."""
         raise NotImplementedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any, Literal, Self, TypeAlias, get_args
 
@@ -58,7 +58,7 @@ class Specification:
     @classmethod
     def of(cls, estimator: BaseEstimator, n_features: int) -> Self:
         """Check the parameters of an estimator for X of `n_features` columns, and record them."""
-        given = estimator.get_params(deep=False)
+        given = parameters_of(estimator)
         check_values(given)
         check_device(given["device"])
         if given["sketch"] is None and given["radius"] is not None:
@@ -118,6 +118,15 @@ class Specification:
             callback=self.report,
             device=CPU if sketch is None else self.device,
         )
+
+
+def parameters_of(estimator: BaseEstimator) -> dict[str, Any]:
+    """The parameters of one of the package's estimators, by name.
+
+    A subclass may offer fewer, or others, as arguments: its `get_params` then lacks some of these.
+    """
+    kind: Any = type(estimator)
+    return {part.name: getattr(estimator, part.name) for part in fields(kind)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,6 +19,7 @@ from sketchlasso.estimators.parameters import (
     PenaltySearch,
     SinglePenalty,
     Specification,
+    parameters_of,
 )
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
@@ -56,15 +57,20 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
         self.__dict__.pop("calibration_", None)
         return data
 
-    def _with_fixed_penalty(self) -> SqrtLasso:
-        single = SqrtLasso(alpha=self.alpha_)
-        given = self.get_params(deep=False)
-        shared = (single.get_params(deep=False).keys() & given.keys()) - {"alpha"}
+    def _with_fixed_penalty(self, target: int | None = None) -> SqrtLasso:
+        alpha, radii = self.alpha_, np.atleast_1d(self.radius_)
+        if target is not None:
+            alpha, radii = float(np.atleast_1d(alpha)[target]), radii[[target]]
+        single = SqrtLasso(alpha=alpha)
+        given = parameters_of(self)
+        shared = (parameters_of(single).keys() & given.keys()) - {"alpha"}
         single.set_params(**{name: given[name] for name in shared})
         if isinstance(self, PenaltySearch):
             # One radius per model: that of the search, where it was one on a sketch.
             sketched = getattr(self, "sketch_", None) is not None
-            radius = float(np.max(self.radius_)) if sketched else None
+            # A search may have left out its automatic sketch for some targets.
+            sketched = sketched and not (self.sketch == "auto" and not radii.any())
+            radius = float(radii.max()) if sketched else None
             single.set_params(radius=radius, sketch=self.sketch if sketched else None)
         return single
 

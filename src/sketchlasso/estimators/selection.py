@@ -26,6 +26,7 @@ from sketchlasso.results.fitting import FoldBases, Guide
 from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.results.staged import KEPT_BYTES, continued, kept_bytes
 from sketchlasso.sketches import Sketch
+from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
@@ -37,7 +38,11 @@ GUIDES = 2
 SMALL_MODEL = 1000
 # Scores differ by less than this share of their standard error: the penalty makes no difference.
 FLAT = 1e-3
+# Classes or targets that a warning lists by name.
+MOST_NAMED = 10
 
+# The best penalty, at an end of its grid, a remark about it, and what to do.
+Edge: TypeAlias = "tuple[float, str, tuple[Part, ...]]"
 # Fits of the responses that share a sketch, where searches of others may begin, and the sketch.
 Searched: TypeAlias = "tuple[list[Fitted], list[Guide], Sketch | None]"
 
@@ -72,7 +77,7 @@ def choose(
 
     def search(guide: Guide | None, plan: SketchPlan) -> Searched:
         own = spec if progress is None else replace(spec, report=progress.part())
-        return _search(own, data, rows, plan, classes, guide, bases)
+        return _search(own, data, rows, plan, guide, bases)
 
     stop = progress.stop if progress is not None else lambda: None
     for some in (plans[:GUIDES], plans[GUIDES:]):
@@ -82,9 +87,10 @@ def choose(
         parts += map_items(partial(search, guide), some, threads, stop)
     if progress is not None:
         progress.end()
-    fits = [fit for some, _, _ in parts for fit in some]
+    fits: list[Any] = [fit for some, _, _ in parts for fit in some]
     predictions = np.full((data.n_given, data.Y.shape[1]), np.nan)
     longest = max(found["alphas"].shape[1] for _, found in fits)
+    _warn_at_the_edge({int(own[0]): found.pop("edge") for own, found in fits}, classes)
     for columns, found in fits:
         predictions[data.rows[:, None], columns] = found.pop("predictions").T
         _continue(found, longest)
@@ -113,7 +119,6 @@ def _search(
     data: Prepared,
     rows: RowSets,
     plan: SketchPlan,
-    classes: NDArray[Any] | None,
     guide: Guide | None,
     bases: FoldBases | None,
 ) -> Searched:
@@ -140,8 +145,8 @@ def _search(
     for place, column in enumerate(columns.tolist()):
         choices = {rule: found.best(spec.scoring, place, rule) for rule in ("min", "1se")}
         used, own = choices[spec.selection], np.array([column])
-        _warn_at_the_edge(spec, data, found, place, column, choices["min"], classes)
-        grid = _grid_attributes(spec, data, found, place, column, choices)
+        grid: dict[str, Any] = _grid_attributes(spec, data, found, place, column, choices)
+        grid["edge"] = _at_the_edge(spec, data, found, place, column, choices["min"])
         start, near = found.start_of(place, used), found.radius_near(place, used)
         fitted = fit_response(spec, data, own, sketch, used.alpha, used.radius, start, near)
         fits.append((own, grid | fitted))
@@ -172,11 +177,12 @@ def _on_all_of_x(
     if found.interrupted or found.n_nonzero[:, *at].mean() > SMALL_MODEL:
         return None
     task = task_of(spec, data, columns, None, spec.alphas, searching=True)
-    task = replace(task, alpha_min_ratio=spec.alpha_min_ratio)
+    task = replace(task, alpha_min_ratio=spec.alpha_min_ratio, quiet=True)
     # Shares of right labels jump about, and would lead the search to the smallest penalties.
     rival = searched(task, None, None, rows, None, tuple(dict.fromkeys(("mse", spec.scoring))))
     if rival.interrupted or not rival.clearly_better(found, spec.scoring):
         return None
+    warn_of_ending(rival.fits.status, rival.fits.relative_gap)
     return rival
 
 
@@ -245,34 +251,44 @@ def _grid_attributes(
     return {name: np.asarray(value)[None] for name, value in values.items()}
 
 
-def _whose(classes: NDArray[Any] | None, data: Prepared, column: int) -> str:
-    """Which of several responses, in words."""
-    if data.Y.shape[1] == 1:
-        return ""
-    if classes is not None:
-        return f" of class {classes[[column]].tolist()[0]!r}"
-    return f" of target {column}"
+def _warn_at_the_edge(edges: dict[int, Edge | None], classes: NDArray[Any] | None) -> None:
+    """Warn once per remark, whatever the number of responses it is about."""
+    reached = {column: edge for column, edge in edges.items() if edge is not None}
+    for remark, remedy in dict.fromkeys(edge[1:] for edge in reached.values()):
+        some = [column for column, edge in reached.items() if edge[1] == remark]
+        if len(some) > 1:
+            names = [repr(classes[[c]].tolist()[0]) if classes is not None else c for c in some]
+            listed = ", ".join(map(str, names[:MOST_NAMED]))
+            more = f" and {len(some) - MOST_NAMED} more" if len(some) > MOST_NAMED else ""
+            kind = "classes" if classes is not None else "targets"
+            best = f"the best penalty of {len(some)} of {len(edges)} {kind} ({listed}{more})"
+        else:
+            whose = ""
+            if len(edges) > 1:
+                own = classes is not None and f"class {classes[some].tolist()[0]!r}"
+                whose = f" of {own or f'target {some[0]}'}"
+            best = f"the best penalty{whose}, {reached[some[0]][0]:.3g},"
+        warn_user(GridEdgeWarning(f"{best} is {remark}", *remedy, "."))
 
 
-def _warn_at_the_edge(
+def _at_the_edge(
     spec: SearchSpecification,
     data: Prepared,
     found: CrossValidation,
     response: int,
     column: int,
     best: Choice,
-    classes: NDArray[Any] | None,
-) -> None:
-    """Warn where the best penalty is at an end of a grid of at least three."""
+) -> Edge | None:
+    """The best penalty and a remark, where it is at an end of a grid of at least three."""
     at, index = (response, best.radius_index), best.alpha_index
     alphas = found.alphas[at] * data.x_unit
     if len(alphas) < 3 or 0 < index < len(alphas) - 1:
-        return
+        return None
     constant = np.ptp(data.Y[:, column]) == 0
     if constant or not spec.terms.penalised(data.X.shape[1]).any():
-        return
+        return None
     if _flat_end(index, alphas, found.scores[spec.scoring][:, *at].T):
-        return
+        return None
     automatic = isinstance(spec.alphas, int | np.integer)
     remedy: tuple[Part, ...] = ()
     if index > 0:
@@ -284,8 +300,7 @@ def _warn_at_the_edge(
         remark = "so large, like all of the grid, that no feature is used; add smaller penalties"
     else:
         remark = "the largest of the grid, so a larger one may be better; add larger penalties"
-    best_penalty = f"the best penalty{_whose(classes, data, column)}, {alphas[index]:.3g}"
-    warn_user(GridEdgeWarning(f"{best_penalty}, is {remark}", *remedy, "."))
+    return float(alphas[index]), remark, remedy
 
 
 def _flat_end(index: int, alphas: FloatArray, scores: FloatArray) -> bool:

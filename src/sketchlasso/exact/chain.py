@@ -294,6 +294,10 @@ class Chain:
         if squared:
             alphas = alphas / lengths
         primal = full_primal(lengths, alphas, l1)
+        # Columns may see more than was computed, by the rounding of products with r or, in a Gram
+        # matrix, with y.
+        rounded = target.null if scores is None else seen_lengths
+        worst = worst + target.rounding * rounded
         dual = dual_of_ratio(worst, seen_lengths, inner, alphas)
         proved = relative_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
         return _Judged(points, alphas, lengths**2, primal, dual, proved, scores)

@@ -16,7 +16,7 @@ from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSet
 from sketchlasso.kernels.columns import add_columns, columns_dot_block, gram_rows
-from sketchlasso.linalg.rows import centre
+from sketchlasso.linalg.rows import centre, weighted_lengths
 from sketchlasso.types import FloatArray, IntArray
 
 NO_WEIGHTS = np.empty(0)
@@ -94,6 +94,11 @@ class DenseColumns:
         self._place = np.full(self.shape[1], -1, dtype=np.intp)
         self._used = np.empty((self.shape[0], 0), order="F")
         self._count = 0
+
+    @property
+    def matrix(self) -> FloatArray:
+        """All columns (m, n)."""
+        return self.entries
 
     def correlate(self, vectors: FloatArray) -> FloatArray:
         """X'v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
@@ -186,6 +191,11 @@ class SparseColumns:
         self._transposed = self.by_columns.T
         self.shape: tuple[int, int] = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.shift = np.zeros(self.shape[1])
+
+    @property
+    def matrix(self) -> Any:
+        """All columns (m, n), in one of the two formats."""
+        return self._given
 
     @cached_property
     def by_rows(self) -> Any:
@@ -288,6 +298,11 @@ class TrainingRows:
         # Of columns less their offsets, and the sums of shifted columns that centring subtracts.
         self.means = sums / self.weight if fit_intercept else none
         self.shifted_sums = sums - columns.shift * self.weight if fit_intercept else none
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """||x_j||_W (n,) of the columns less their offsets, not centred."""
+        return weighted_lengths(self.columns.matrix, self.weights)
 
     def centre_response(self, y: FloatArray) -> tuple[FloatArray, float]:
         """A response (m,) less its weighted mean over the rows, and the mean."""

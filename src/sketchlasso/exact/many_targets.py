@@ -19,7 +19,7 @@ from sketchlasso.kernels.gram_path import (
     column_rows,
     walk_gram,
 )
-from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.rows import rounding_of_sums, stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.full_problem import dual_of_ratio, full_primal
@@ -80,6 +80,8 @@ class _Search:
         self.order = np.argsort(-alphas, axis=1, kind="stable")
         self._alphas = np.ascontiguousarray(np.take_along_axis(alphas, self.order, axis=1))
         self._null = np.linalg.norm(Y, axis=1)
+        # Columns may see this much more of a direction of length one than was computed.
+        self._rounding = rounding_of_sums(P.shape[1]) * np.linalg.norm(P, axis=1).max(initial=0.0)
         self.gap: FloatArray = np.full(alphas.shape, np.inf)
         nothing: Piece = (NO_COLUMNS, np.empty(0))
         self.pieces: list[list[Piece]] = [[nothing] * alphas.shape[1] for _ in Y]
@@ -175,7 +177,7 @@ class _Search:
             seen = self._seen(residual, self._own[t])
             l1 = np.asarray(abs(coef).sum(axis=1), dtype=np.float64)
             inner = np.einsum("ij,ij->i", self._Y[t], residual)
-            dual = dual_of_ratio(seen.max(axis=1), length, inner, alpha)
+            dual = dual_of_ratio(seen.max(axis=1) + self._rounding * length, length, inner, alpha)
             self.gap[t, i] = relative_gap(full_primal(length, alpha, l1), dual, self._null[t])
             open_ = np.flatnonzero(~(self.gap[t, i] <= self._tol) & (length > 0))
             ratios = seen[open_] / (alpha * length)[open_, None]

@@ -10,19 +10,21 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.columns import TrainingRows
-from sketchlasso.linalg.rows import lengths
+from sketchlasso.linalg.rows import lengths, rounding_of_sums
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullValues,
+    FullView,
+    dual_of_ratio,
     face_level,
-    full_dual,
     full_primal,
     largest_ratio,
     unit,
 )
-from sketchlasso.problem.tight_points import DEPENDENT, as_met, rounding_of_products, tight_parts
-from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_columns
+from sketchlasso.problem.lower_bounds import LITTLE_SHARE, LowerBounds
+from sketchlasso.problem.tight_points import DEPENDENT, tight_parts
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
 # Columns of a support count with at least this share of the largest part in the fit.
@@ -186,14 +188,10 @@ class Target:
         found = tight_parts(columns, parts, target, residual)
         if found is None:
             return []
-        met = chosen[found.kept]
-        rounding = rounding_of_products(columns[:, found.kept])
-        tight = []
-        for scaled in found.points(small=True):
-            along = self.direction(scaled / max(float(np.linalg.norm(scaled)), 1.0))
-            along.seen[met] = as_met(along.seen[met], alpha * self.factor[met], rounding)
-            tight.append(along)
-        return tight
+        return [
+            self.direction(scaled / max(float(np.linalg.norm(scaled)), 1.0))
+            for scaled in found.points(small=True)
+        ]
 
     def _along_residual(self, point: Point) -> Direction:
         """The direction of the residual, whose correlations are known."""
@@ -217,19 +215,22 @@ class Target:
         seen = self.seen_by_columns(scaled)
         inner = float(scaled @ (root * self.y))
         length = float(np.linalg.norm(scaled))
-        if self.unpenalised is not None and self.unpenalised.in_doubt:
-            of_columns, of_response = self._doubts
-            seen = outward(seen, of_columns * length, self.positive)
-            inner -= of_response * length
         return Direction(seen, length, inner)
 
     @cached_property
-    def _doubts(self) -> tuple[FloatArray, float]:
-        """What unpenalised columns leave in doubt of x_j'd (n,) and of y'd, for ||d|| = 1."""
-        assert self.unpenalised is not None
-        basis = self.unpenalised.basis
-        of_columns = self.unpenalised.doubt(self.seen_by_columns(basis))
-        return of_columns, float(self.unpenalised.doubt((self.root * self.y)[None] @ basis)[0])
+    def rounding(self) -> float:
+        """Rounding of |x_j'W d| / f_j for ||d|| = 1, the largest of the penalised columns."""
+        ratio = largest_ratio(self.training.sizes[:, None], self.factor)[0]
+        return float(rounding_of_sums(len(self.y)) * ratio)
+
+    @cached_property
+    def bounds(self) -> LowerBounds:
+        """What directions prove, whatever their rounding."""
+        training, response = self.training, (self.root * self.y)[:, None]
+        view = FullView(training.columns.matrix, training.weights, training.fit_intercept, True)
+        return LowerBounds(
+            view, training.sizes, self.factor, self.positive, self.unpenalised, response
+        )
 
     def seen_by_columns(self, scaled: FloatArray) -> FloatArray:
         """Centred x_j'W d, (n,) or (n, p), of directions (m,) or (m, p) given on scaled rows."""
@@ -239,12 +240,10 @@ class Target:
 
     def dual(self, along: Direction, alpha: float) -> float:
         """Dual value of the best point along a direction."""
-        value = full_dual(
-            along.seen[:, None],
-            np.array([along.length]),
-            np.array([along.inner]),
-            self.factor,
-            np.array([alpha]),
-            self.positive,
-        )
-        return float(value[0])
+        length, inner = np.array([along.length]), np.array([along.inner])
+        if self.unpenalised is None and self.rounding <= LITTLE_SHARE * alpha:
+            # The first of the bounds of `LowerBounds`; the second gains nothing.
+            worst = largest_ratio(along.seen[:, None], self.factor, self.positive)
+            worst = worst + self.rounding * length
+            return float(dual_of_ratio(worst, length, inner, np.array([alpha]))[0])
+        return float(self.bounds.values(along.seen[:, None], length, inner, np.array([alpha]))[0])

@@ -306,6 +306,7 @@ def solve_on_columns(
         alpha=alpha,
         penalty_factor=target.factor[columns],
         positive=target.positive,
+        rounded=True,
     )
     found = solve_or_raise(batch, settings=Settings(tol=tol, n_threads=1))
     if not found.solved.all():

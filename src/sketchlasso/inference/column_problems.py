@@ -228,7 +228,12 @@ class ColumnProblems:
                 shape=(len(repeated), len(self.predictors)),
             )
         return Batch.build(
-            self._P, self.columns.P[repeated], 0.0, alpha=alphas.ravel(), excluded=excluded
+            self._P,
+            self.columns.P[repeated],
+            0.0,
+            alpha=alphas.ravel(),
+            excluded=excluded,
+            rounded=True,
         )
 
     def _on_original_scale(

@@ -191,6 +191,7 @@ def _largest_alphas(
         penalty_factor=terms.penalty_factor,
         positive=terms.positive,
         loss=loss,
+        rounded=True,
     )
     return alpha_max(batch).reshape(t, r)
 
@@ -235,6 +236,7 @@ def _product(
         penalty_factor=terms.penalty_factor,
         positive=terms.positive,
         loss=loss,
+        rounded=True,
     )
     return ProblemSet(
         batch=batch,
@@ -343,6 +345,7 @@ def left_out_batch(
         penalty_factor=penalty_factor,
         excluded=excluded_rows(left_out, len(P)),
         positive=positive,
+        rounded=True,
     )
 
 

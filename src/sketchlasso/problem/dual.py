@@ -254,7 +254,10 @@ def _free_unpenalised(
             shrinkage = 1.0 - left / violation
             key = int(batch.root_of[b]), free.tobytes()
             if key not in spans:
-                spans[key] = unpenalised_rows(batch.unpenalised_rows(b, free), batch.positive)
+                # Roots are computed, and with them the rows.
+                rounded = batch.rounded or batch.roots is not None
+                chosen = batch.unpenalised_rows(b, free)
+                spans[key] = unpenalised_rows(chosen, batch.positive, rounded)
             rows = spans[key]
             if shrinkage < 1.0:
                 freed[b] = u[b] - shrinkage * rows.projection(u[b][:, None])[:, 0]

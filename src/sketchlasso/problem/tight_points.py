@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 
-from sketchlasso.linalg.rows import lengths, rounding_of_sums
+from sketchlasso.linalg.rows import lengths
 from sketchlasso.types import FloatArray, IntArray
 
 # Columns whose part in the fit is below this share of the largest are taken for zeros.
@@ -162,18 +162,3 @@ def tight_parts(
     rest -= basis @ (basis.T @ rest)
     left = float(np.linalg.norm(rest))
     return TightParts(p, rest / left if left > 0 else rest, left, basis, kept)
-
-
-def as_met(seen: FloatArray, limit: FloatArray, rounding: FloatArray) -> FloatArray:
-    """What columns see (s,) of a point that meets their constraints up to rounding (s,).
-
-    Scaling the point down until rounding is gone would cost all of it where penalties are little.
-    """
-    over = np.abs(seen) - limit
-    near = (over > 0) & (over <= rounding)
-    return np.asarray(np.where(near, np.sign(seen) * limit, seen))
-
-
-def rounding_of_products(columns: FloatArray) -> FloatArray:
-    """Rounding (s,) of what columns (m, s) see of a direction of length one."""
-    return np.asarray(rounding_of_sums(len(columns)) * lengths(columns))

@@ -44,6 +44,8 @@ class UnpenalisedColumns:
         Orthonormal basis of their span.
     inverse : ndarray of shape (q, r)
         columns @ inverse = basis.
+    hidden : ndarray of shape (q,)
+        Rounding of what the columns see of a direction of length one.
     complete : bool
         Whether the basis is proved to span them all.
     positive : bool
@@ -53,6 +55,7 @@ class UnpenalisedColumns:
     columns: FloatArray
     basis: FloatArray
     inverse: FloatArray
+    hidden: FloatArray
     complete: bool
     positive: bool
 
@@ -70,8 +73,7 @@ class UnpenalisedColumns:
         """
         if not self.complete:
             return np.inf
-        largest = float(np.linalg.norm(self.inverse, axis=0).max(initial=0.0))
-        return rounding_of_sums(len(self.columns)) * largest
+        return float(np.linalg.norm(self.hidden @ np.abs(self.inverse)))
 
     def doubt(self, products: FloatArray) -> FloatArray:
         """By how much z'd (p,) may differ between those two directions.
@@ -83,8 +85,7 @@ class UnpenalisedColumns:
         products : ndarray of shape (p, r)
             z'basis of p vectors z (m,).
         """
-        hidden = rounding_of_sums(len(self.columns))
-        return np.asarray(hidden * np.abs(products @ self.inverse.T).sum(axis=1))
+        return np.asarray(np.abs(products @ self.inverse.T) @ self.hidden)
 
     def clear(self, directions: FloatArray) -> FloatArray:
         """Directions (m, p) without their projection, or zero where they would prove nothing."""
@@ -150,29 +151,36 @@ def unpenalised_columns(
     InvalidInputError
         A column is not finite: the weights made its entries overflow.
     """
-    columns = np.sqrt(weights)[:, None] * (centre(entries, weights)[0] if centred else entries)
+    root = np.sqrt(weights)[:, None]
+    columns = root * (centre(entries, weights)[0] if centred else entries)
     if not np.isfinite(columns).all():
         raise InvalidInputError(
             "a column of X that has no penalty overflows when its rows are weighted; divide X or "
             "sample_weight by a constant so that their products are finite."
         )
-    sizes = lengths(columns)
+    sizes, rounding = lengths(columns), rounding_of_sums(len(columns))
+    # What an intercept takes off is rounded too.
+    whole = lengths(root * entries) if centred else sizes
+    hidden = rounding * np.divide(whole, sizes, out=np.zeros_like(sizes), where=sizes > 0)
     # Only what rounding explains may be a dependence.
-    basis, inverse, columns = _span(columns, sizes, rounding_of_sums(len(columns)))
+    basis, inverse, columns = _span(columns, sizes, rounding)
     rank, used = basis.shape[1], weights > 0
     complete = (
         rounded
         or rank in (columns.shape[1], int(used.sum()) - centred)
         or _is_complete(entries[used], columns, sizes, rank, centred)
     )
-    return UnpenalisedColumns(columns, basis, inverse, complete, positive)
+    return UnpenalisedColumns(columns, basis, inverse, hidden, complete, positive)
 
 
-def unpenalised_rows(rows: FloatArray, positive: bool) -> UnpenalisedColumns:
+def unpenalised_rows(rows: FloatArray, positive: bool, rounded: bool = True) -> UnpenalisedColumns:
     """Prepare the clearing of unpenalised features of a sketch, whose rows (q, k) are given."""
     columns = rows.T
+    if not rounded:
+        return unpenalised_columns(columns, np.ones(len(columns)), False, positive, rounded=False)
     basis, inverse, columns = _span(columns, lengths(columns), ROUNDING_OF_SKETCH)
-    return UnpenalisedColumns(columns, basis, inverse, True, positive)
+    hidden = np.full(len(rows), rounding_of_sums(rows.shape[1]))
+    return UnpenalisedColumns(columns, basis, inverse, hidden, True, positive)
 
 
 def _span(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import BlockMatrix
+from sketchlasso.data.transform import column_lengths
 from sketchlasso.linalg.rows import lengths
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.formulas import relative_gap
@@ -23,11 +24,11 @@ from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullView,
-    full_dual,
     unit,
 )
-from sketchlasso.problem.tight_points import as_met, rounding_of_products, tight_parts
-from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_columns
+from sketchlasso.problem.lower_bounds import LowerBounds
+from sketchlasso.problem.tight_points import tight_parts
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # Relative gap that is not worth improving.
@@ -112,6 +113,7 @@ def best_dual(
     if known is not None and not _dependence_is_known(view, factor, positive):
         dual[:] = 0.0
     unpenalised = np.where(np.isinf(factor), factor, 0.0)
+    sizes = column_lengths(view.X, view.weights) if (dual == 0).any() else np.empty(0)
     for zero in (False, True):
         members = np.flatnonzero(((alphas == 0) == zero) & (dual == 0))
         if len(members) == 0:
@@ -119,7 +121,7 @@ def best_dual(
         own = unpenalised if zero else factor
         if np.count_nonzero(own == 0) * len(view.root) > MOST_SIGN_ENTRIES and zero:
             continue  # zero is a valid bound, and all columns are too many to clear
-        search = _DualSearch(view, start, own, alphas, positive, dual)
+        search = _DualSearch(view, start, own, alphas, positive, dual, sizes)
         seen = search.along(start.directions[:, members], members)
         if not zero:
             search.meet_constraints(members, seen)
@@ -148,6 +150,7 @@ class _DualSearch:
         alphas: FloatArray,
         positive: bool,
         dual: FloatArray,
+        sizes: FloatArray,
     ) -> None:
         self.view, self.start, self.factor = view, start, factor
         self.alphas, self.positive, self.dual = alphas, positive, dual
@@ -158,46 +161,27 @@ class _DualSearch:
             self.unpenalised = unpenalised_columns(
                 view.entries(self.free), view.weights, view.fit_intercept, positive, view.rounded
             )
+        self.bounds = LowerBounds(view, sizes, factor, positive, self.unpenalised, start.response)
 
-    def along(
-        self, directions: FloatArray, owners: IntArray, exact: list[Any] | None = None
-    ) -> FloatArray:
+    def along(self, directions: FloatArray, owners: IntArray, points: bool = False) -> FloatArray:
         """Try directions (m, d) for the rows `owners` (d,); returns what X sees of them (n, d).
 
-        They are points where `exact` is given, made shorter where they are longer than one; it
-        holds columns, one array and its rounding a point, that meet their constraints up to that
-        rounding.
+        Those that are points are made shorter where they are longer than one.
         """
         directions = self.view.centre(directions)
         if self.unpenalised is not None:
             directions = self.unpenalised.clear(directions)
-        if exact is None:
-            directions = unit(directions)
-        else:
+        if points:
             directions = directions / np.maximum(lengths(directions), 1.0)
+        else:
+            directions = unit(directions)
         seen = self.view.correlate(directions)
-        for d, (columns, rounding) in enumerate(exact or []):
-            limit = self.alphas[owners[d]] * self.factor[columns]
-            seen[columns, d] = as_met(seen[columns, d], limit, rounding)
         response = self.start.response
         response = response if response.shape[1] == 1 else response[:, owners]
         inner, length = np.sum(response * directions, axis=0), lengths(directions)
-        largest = seen
-        if self.unpenalised is not None and self.unpenalised.in_doubt:
-            of_columns, of_response = self._doubts
-            largest = outward(seen, np.outer(of_columns, length), self.positive)
-            inner -= length * (of_response if len(of_response) == 1 else of_response[owners])
-        values = full_dual(largest, length, inner, self.factor, self.alphas[owners], self.positive)
+        values = self.bounds.values(seen, length, inner, self.alphas[owners], owners)
         np.maximum.at(self.dual, owners, values)
         return seen
-
-    @cached_property
-    def _doubts(self) -> tuple[FloatArray, FloatArray]:
-        """What unpenalised columns leave in doubt of x_j'd (n,) and of y'd, for ||d|| = 1."""
-        assert self.unpenalised is not None
-        basis = self.unpenalised.basis
-        of_response = self.unpenalised.doubt(self.start.response.T @ basis)
-        return self.unpenalised.doubt(self.view.correlate(basis)), of_response
 
     def _is_loose(self, b: int) -> bool:
         start = self.start
@@ -264,10 +248,10 @@ class _DualSearch:
         """Try the points of some attempts; those worth another round come back."""
         again = []
         for group in self._grouped(attempts):
-            directions, owners, exact = self._points(group)
+            directions, owners = self._points(group)
             if not directions:
                 continue
-            seen = self.along(np.column_stack(directions), np.array(owners), exact)
+            seen = self.along(np.column_stack(directions), np.array(owners), points=True)
             first = {b: d for d, b in reversed(list(enumerate(owners)))}
             for attempt in group:
                 still = attempt.b in first and self._is_loose(attempt.b)
@@ -275,27 +259,21 @@ class _DualSearch:
                     again.append(attempt)
         return again
 
-    def _points(self, group: list[Attempt]) -> tuple[list[FloatArray], list[int], list[Any]]:
-        """Directions to try, the rows they are for, and the columns they meet exactly."""
+    def _points(self, group: list[Attempt]) -> tuple[list[FloatArray], list[int]]:
+        """Directions to try, and the rows they are for."""
         union = np.unique(np.concatenate([attempt.columns for attempt in group]))
         held = self.view.columns(union)
-        rounding = rounding_of_products(held)
         directions: list[FloatArray] = []
         owners: list[int] = []
-        exact: list[Any] = []
         for attempt in group:
             with single_blas_thread():
-                points, met = self._points_of(attempt, union, held)
-            for point in points:
-                directions.append(point)
-                owners.append(attempt.b)
-                exact.append((met, rounding[np.searchsorted(union, met)]))
-        return directions, owners, exact
+                points = self._points_of(attempt, union, held)
+            directions += points
+            owners += [attempt.b] * len(points)
+        return directions, owners
 
-    def _points_of(
-        self, attempt: Attempt, union: IntArray, held: FloatArray
-    ) -> tuple[list[FloatArray], IntArray]:
-        """Points of one attempt, and the columns whose constraints they meet."""
+    def _points_of(self, attempt: Attempt, union: IntArray, held: FloatArray) -> list[FloatArray]:
+        """Points of one attempt."""
         b = attempt.b
         columns = held[:, np.searchsorted(union, attempt.chosen)]
         part = attempt.part * lengths(columns)
@@ -303,17 +281,15 @@ class _DualSearch:
         part = np.where(np.isfinite(part), part, most)
         found = tight_parts(columns, part, attempt.target, self.start.directions[:, b])
         if found is None:
-            return [], attempt.chosen[:0]
+            return []
         points = found.points(bool(self.start.small[b]))
         # What was left out may come back among the violated ones.
         attempt.keep(found.kept)
-        met = attempt.chosen
         if len(attempt.bounded):
             others = held[:, np.searchsorted(union, attempt.bounded)]
             limit = self.alphas[b] * self.factor[attempt.bounded]
             points = [found.moved(point, others, limit, self.positive) for point in points]
-            met = np.concatenate([met, attempt.bounded])
-        return points, met
+        return points
 
     def _grouped(self, attempts: list[Attempt]) -> Iterator[list[Attempt]]:
         """Attempts that are worth their work, in groups whose columns fit in memory."""

@@ -83,6 +83,7 @@ class Task:
     guide: Guide | None = None  # where a search begins
     bases: FoldBases | None = None  # what the sketches of its folds share with other responses
     rounded: bool = False  # whether X is known up to rounding only, because it was standardised
+    quiet: bool = False  # whether the caller warns of problems that are not solved
 
     @property
     def count(self) -> int | None:
@@ -229,7 +230,8 @@ def _grid(task: Task) -> FloatArray:
 
 def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, terms: Terms) -> Path:
     """Solutions of the full problem with their penalties (responses, alphas)."""
-    found.warn_if_unsolved()
+    if not task.quiet:
+        found.warn_if_unsolved()
     return Path(
         models=LinearModels(found.coef, found.intercept),
         primal=found.primal,

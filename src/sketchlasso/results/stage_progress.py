@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
-from sketchlasso.solvers import Progress
+from sketchlasso.solvers import Progress, StopSolve
 
 
 class SharedProgress:
@@ -54,6 +55,7 @@ class SharedProgress:
         self.stopped = True
 
     def end(self) -> None:
-        """Report the end."""
+        """Report the end, when there is nothing left to stop."""
         if self.callback is not None:
-            self.callback(Progress(self.total, self.total, self.round, 0.0))
+            with contextlib.suppress(StopSolve):
+                self.callback(Progress(self.total, self.total, self.round, 0.0))

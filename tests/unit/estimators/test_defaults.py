@@ -1,5 +1,7 @@
 """What estimators do by default: standardise dense columns, shuffle the folds."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,6 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 import sketchlasso as sl
 from sketchlasso.errors import ScaleWarning
 from sketchlasso.io import BlockMatrix
+from sketchlasso.solvers import StopSolve
 
 M, N = 60, 6
 KINDS = [
@@ -145,6 +148,21 @@ class TestSketchOrNot:
         assert on_sketch.mse_path_[on_sketch.alphas_ == on_sketch.alpha_].mean() < np.nanmin(
             np.nanmean(itself.mse_path_, axis=1)
         )
+        assert found.sketch_method_ == "response"
+
+    def test_a_stopped_search_of_x_itself_is_not_warned_of(self):
+        X, y = sparse_table()
+        totals = []
+
+        def stop(progress):
+            totals.append(progress.total)
+            if progress.total == 3 * 100:  # folds and penalties of X itself, without radii
+                raise StopSolve
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = sl.SqrtLassoCV(cv=3, random_state=0, verbose=stop).fit(X, y)
+        assert 3 * 100 in totals
         assert found.sketch_method_ == "response"
 
     def test_every_response_has_its_own_choice(self):

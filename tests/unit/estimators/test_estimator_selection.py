@@ -130,8 +130,19 @@ def test_the_edge_is_told_of_the_response_it_is_at():
         SqrtLassoCV(alphas=[10.0, 1.0, 0.1]).fit(X, np.c_[y, noise])
     assert len(warned) == 1
     labels = np.array(["low", "mid", "top"])[np.digitize(noise, [-0.5, 0.5])]
-    with pytest.warns(GridEdgeWarning, match="penalty of class 'low', 10,"):
+    listed = r"penalty of 3 of 3 classes \('low', 'mid', 'top'\) is"
+    with pytest.warns(GridEdgeWarning, match=listed) as warned:
         SqrtLassoClassifierCV(alphas=[10.0, 8.0, 6.0], scoring="mse").fit(X, labels)
+    assert len(warned) == 1
+
+
+def test_one_warning_names_ten_of_many_targets():
+    X, _ = make()
+    noise = np.random.default_rng(0).standard_normal((M, 12))
+    listed = r"of 12 of 12 targets \(0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more\) is so large"
+    with pytest.warns(GridEdgeWarning, match=listed) as warned:
+        SqrtLassoCV(alphas=[1000.0, 900.0, 800.0]).fit(X, noise)
+    assert len(warned) == 1
 
 
 @pytest.mark.filterwarnings("error::sketchlasso.errors.GridEdgeWarning")
@@ -157,3 +168,28 @@ def test_progress_is_written_when_asked(capsys):
     assert "solved, worst gap" in capsys.readouterr().err
     SqrtLasso(1.0, sketch="randomized", rank=5, random_state=0).fit(X, y)
     assert capsys.readouterr().err == ""
+
+
+class Nonnegative(SqrtLasso):
+    def __init__(self, alpha=1.0):
+        super().__init__(alpha=alpha, positive=True)
+
+
+class NonnegativeCV(SqrtLassoCV):
+    def __init__(self, cv=3, extra=None):
+        super().__init__(cv=cv, positive=True)
+        self.extra = extra
+
+
+def test_a_subclass_may_have_other_parameters():
+    X, y = make()
+    plain = SqrtLasso(alpha=1.0, positive=True).fit(X, y)
+    np.testing.assert_array_equal(Nonnegative().fit(X, y).coef_, plain.coef_)
+    search = SqrtLassoCV(cv=3, positive=True, random_state=0).fit(X, y)
+    found = NonnegativeCV()
+    found.random_state = 0
+    np.testing.assert_array_equal(found.fit(X, y).coef_, search.coef_)
+    for method in ("cv+", "jackknife+"):
+        found.calibrate(X, y, method=method, fixed_penalty=True)
+        assert all((part.models.coef.data >= 0).all() for part in found.calibration_.targets)
+    assert np.isfinite(NonnegativeCV().fit(X, y).calibrate(X, y).predict_interval(X)).all()

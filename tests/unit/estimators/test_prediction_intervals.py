@@ -247,3 +247,20 @@ def test_refusals(made):
         model.predict_interval(new, method="bootstrap")
     with refuse(ValueError, match="15 features"):
         model.predict_interval(new[:, :3])
+
+
+def test_every_target_of_a_search_is_calibrated_with_its_own_radius():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array((rng.random((700, 900)) < 0.01).astype(float))
+    w = np.zeros(900)
+    w[rng.permutation(900)[:40]] = rng.standard_normal(40)
+    y = X @ w
+    Y = np.column_stack([y + 0.3 * y.std() * rng.standard_normal(700), np.asarray(X.sum(axis=1))])
+    model = sl.SqrtLassoCV(random_state=0, cv=3).fit(X, Y)
+    assert model.radius_[0] == 0 < model.radius_[1]  # X itself, and a sketch
+    found = model.calibrate(X, Y, method="cv+", cv=3, fixed_penalty=True).calibration_
+    alone = sl.SqrtLasso(alpha=model.alpha_[0], sketch=None, random_state=0).fit(X, Y[:, 0])
+    expected = alone.calibrate(X, Y[:, 0], method="cv+", cv=3).calibration_
+    np.testing.assert_allclose(
+        found.targets[0].residuals, expected.targets[0].residuals, rtol=1e-6, atol=1e-6
+    )

@@ -4,6 +4,7 @@ import pytest
 
 from sketchlasso import Progress
 from sketchlasso.results.stage_progress import SharedProgress
+from sketchlasso.solvers import StopSolve
 
 
 def test_parts_are_one_count():
@@ -30,3 +31,10 @@ def test_stopped_parts_are_interrupted():
     shared.stop()
     with pytest.raises(KeyboardInterrupt):
         report(Progress(1, 10, round=2, worst_gap=1.0))
+
+
+def test_a_callback_that_stops_at_the_end_stops_nothing():
+    def stop(progress):
+        raise StopSolve
+
+    SharedProgress(stop, parts=2).end()

@@ -129,14 +129,16 @@ def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None)
 def ask(
     imager: sl.topics.TopicImager, queries: Sequence[str | list[str]], asked: ImageOptions
 ) -> tuple[list[sl.topics.TopicImage], list[sl.errors.UnknownWordError]]:
-    """Return one image per query with known words, and the errors of the others.
+    """Return one image per query with known words, and the errors of the other words.
 
     Raises an UnknownWordError if no query has known words.
     """
     arguments = asked.arguments()
     images: list[sl.topics.TopicImage] = []
     unknown: list[sl.errors.UnknownWordError] = []
-    for query in queries:
+    left = list(queries)
+    while left:
+        query = left.pop(0)
         try:
             if not images:
                 # The first image of a process also compiles; its time must not include that.
@@ -146,6 +148,9 @@ def ask(
             if missing.parameter is not None:
                 raise
             unknown.append(missing)
+            known = [] if isinstance(query, str) else [w for w in query if w != missing.word]
+            if 0 < len(known) < len(query):
+                left.insert(0, known)
     if not images:
         raise unknown[0]
     return images, unknown

@@ -188,6 +188,7 @@ def as_batch(instance: Instance) -> Batch:
         penalty_factor=instance.thresholds,
         positive=instance.positive,
         loss=instance.loss,
+        rounded=True,
     )
 
 

@@ -1,0 +1,225 @@
+"""Lower bounds of the full problem that hold whatever rounding did to them.
+
+A computed x_j'W d is off by up to e_j = eps ||x_j|| ||d||. Where alpha f_j is of that size, a point
+that seems feasible may be far from it. Two bounds count that rounding; the better one is taken.
+
+- Every column may see e_j more than was computed. This costs a share e_j / (alpha f_j) of the
+  bound: nothing, unless a penalty is little.
+- Columns of little or no penalty form a set D. If they are independent, there is a point near the
+  computed one at which all of D see exactly what their constraints allow. The bound is that
+  point's: other columns, the response and the length count by how far it may be. This costs
+  nothing unless D is nearly dependent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from sketchlasso.linalg.rows import lengths, rounding_of_sums
+from sketchlasso.problem.full_problem import FullView, full_dual
+from sketchlasso.problem.unpenalised import MOST_DOUBT, UnpenalisedColumns, unpenalised_columns
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+# A penalty is little where rounding of its column may exceed this share of it.
+LITTLE_SHARE = 1e-10
+# Columns that come within this many roundings of their limit are forgiven that.
+MARGIN = 10.0
+# The second bound is not worth its work where it can gain no more than this share.
+LEAST_GAIN = 1e-9
+# Operations of a decomposition of the columns of little penalty.
+MOST_WORK = 4e8
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """What rounding hides of a direction of length one.
+
+    Attributes
+    ----------
+    of_columns : ndarray of shape (n,)
+        How much more a column may see than was computed; negative where that is forgiven.
+    of_responses : ndarray of shape (r,)
+        By how much y'd may be smaller.
+    stretch : float
+        By how much the direction may be longer.
+    """
+
+    of_columns: FloatArray
+    of_responses: FloatArray
+    stretch: float = 0.0
+
+
+@dataclass(eq=False)
+class LowerBounds:
+    """Bounds for directions that are cleared of the unpenalised columns.
+
+    Attributes
+    ----------
+    view : FullView
+    sizes : ndarray of shape (n,)
+        ||x_j||_W of the columns as they are given.
+    factor : ndarray of shape (n,)
+    positive : bool
+    free : UnpenalisedColumns or None
+        Those of factor zero.
+    responses : ndarray of shape (m, r)
+        Centred, on scaled rows.
+    """
+
+    view: FullView
+    sizes: FloatArray
+    factor: FloatArray
+    positive: bool
+    free: UnpenalisedColumns | None
+    responses: FloatArray
+    _near: dict[bytes, Doubt | None] = field(default_factory=dict)
+
+    def values(
+        self,
+        seen: FloatArray,
+        length: FloatArray,
+        inner: FloatArray,
+        alphas: FloatArray,
+        which: IntArray | None = None,
+    ) -> FloatArray:
+        """Lower bounds (p,) that directions prove.
+
+        Parameters
+        ----------
+        seen : ndarray of shape (n, p)
+            x_j'W d as computed.
+        length, inner : ndarray of shape (p,)
+            ||d||_W and y'W d.
+        alphas : ndarray of shape (p,)
+        which : ndarray of shape (p,), optional
+            The response of each direction, where there are several.
+        """
+        found = self._bounds(self._plain, seen, length, inner, alphas, which)
+        for d in np.flatnonzero(alphas * LITTLE_SHARE <= self.largest_ratio):
+            part = seen[:, [d]], length[[d]], inner[[d]], alphas[[d]]
+            own = None if which is None else which[[d]]
+            found[d] = max(found[d], self._nearby_bound(found[d], *part, own))
+        return found
+
+    def _nearby_bound(
+        self,
+        least: float,
+        seen: FloatArray,
+        length: FloatArray,
+        inner: FloatArray,
+        alpha: FloatArray,
+        which: IntArray | None,
+    ) -> float:
+        """The second bound of one direction; zero where it cannot exceed `least` by much."""
+        limit = alpha[0] * self.factor
+        little = self._penalised & (self.rounding > LITTLE_SHARE * limit)
+        # Forgiving the rounding of little penalties gives no more than this.
+        forgiven = Doubt(np.where(little, -self.rounding, 0.0), np.zeros(1))
+        hoped = self._bounds(forgiven, seen, length, inner, alpha, which)[0]
+        if not hoped > least * (1.0 + LEAST_GAIN):
+            return 0.0
+        # A column that stays below its limit in any case needs no forgiveness.
+        scale = 1.0 / length[0]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            scale = min(scale, hoped / inner[0])
+            size = scale * (np.abs(seen[:, 0]) + MARGIN * self.rounding * length[0])
+        doubt = self._nearby(np.flatnonzero(little & ~(size < limit)))
+        if doubt is None:
+            return 0.0
+        return float(self._bounds(doubt, seen, length, inner, alpha, which)[0])
+
+    def _bounds(
+        self,
+        doubt: Doubt,
+        seen: FloatArray,
+        length: FloatArray,
+        inner: FloatArray,
+        alphas: FloatArray,
+        which: IntArray | None,
+    ) -> FloatArray:
+        lost = doubt.of_responses
+        lost = lost if which is None or len(lost) == 1 else lost[which]
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = (seen if self.positive else np.abs(seen)) + np.outer(doubt.of_columns, length)
+            found = full_dual(
+                np.maximum(size, 0.0, out=size),
+                length * (1.0 + doubt.stretch),
+                inner - lost * length,
+                self.factor,
+                alphas,
+            )
+        # A column too long for a double leaves NaN, which proves nothing.
+        return np.where(np.isnan(found), 0.0, found)
+
+    @cached_property
+    def rounding(self) -> FloatArray:
+        """Rounding (n,) of what the columns see of a direction of length one."""
+        return np.asarray(rounding_of_sums(len(self.responses)) * self.sizes)
+
+    @cached_property
+    def largest_ratio(self) -> float:
+        """Rounding of |x_j'W d| / f_j for ||d|| = 1, the largest of the penalised columns."""
+        used = self._penalised
+        with np.errstate(over="ignore"):
+            return float(np.max(self.rounding[used] / self.factor[used], initial=0.0))
+
+    @cached_property
+    def _penalised(self) -> BoolArray:
+        return np.asarray((self.factor > 0) & np.isfinite(self.factor) & (self.sizes > 0))
+
+    @cached_property
+    def _plain(self) -> Doubt:
+        """The doubt of the first bound."""
+        if self.free is None:
+            return Doubt(self.rounding, np.zeros(1))
+        # No vector sees more of a short move than their lengths allow.
+        moved = self.free.distance * self.sizes if self.free.distance <= MOST_DOUBT else 0.0
+        if self.free.in_doubt and self.free.distance <= MOST_DOUBT:
+            moved = self.free.doubt(self.view.correlate(self.free.basis))
+        of_responses = self.free.doubt(self.responses.T @ self.free.basis)
+        return Doubt(self.rounding + moved, of_responses)
+
+    def _nearby(self, little: IntArray) -> Doubt | None:
+        """The doubt of the second bound, or None where it proves nothing."""
+        key = little.tobytes()
+        if key not in self._near:
+            self._near[key] = self._found_nearby(little)
+        return self._near[key]
+
+    def _found_nearby(self, little: IntArray) -> Doubt | None:
+        together = np.union1d(little, np.flatnonzero((self.factor == 0) & (self.sizes > 0)))
+        m = len(self.responses)
+        if len(together) > m or m * len(together) ** 2 > MOST_WORK:
+            return None
+        entries = self.view.entries(together)
+        # What is met for one of two equal columns is met for both.
+        distinct = _distinct(entries)
+        span = unpenalised_columns(
+            entries[:, distinct],
+            self.view.weights,
+            self.view.fit_intercept,
+            positive=False,
+            rounded=True,
+        )
+        # A correlation that seems to exceed its limit by its rounding may do so by twice as much,
+        # and by four times where it is that of an equal column.
+        times = 2.0 if len(distinct) == len(together) else 4.0
+        if span.basis.shape[1] < len(distinct) or times * span.distance > MOST_DOUBT:
+            return None
+        of_columns = self.rounding + times * span.doubt(self.view.correlate(span.basis))
+        # Not the rounding of all columns, which may be rounded up: squares underflow.
+        whole = lengths(self.view.root[:, None] * entries)
+        forgiven = np.minimum(self.rounding[together], rounding_of_sums(m) * whole)
+        of_columns[together] = -forgiven
+        of_responses = times * span.doubt(self.responses.T @ span.basis)
+        return Doubt(of_columns, of_responses, times * span.distance)
+
+
+def _distinct(entries: FloatArray) -> IntArray:
+    """Columns (c,) of entries (m, q), one of those that are equal or opposite."""
+    first = np.argmax(entries != 0, axis=0)
+    signs = np.sign(entries[first, np.arange(entries.shape[1])])
+    return np.unique(entries * np.where(signs == 0, 1.0, signs), axis=1, return_index=True)[1]
