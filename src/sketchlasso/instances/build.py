@@ -289,6 +289,12 @@ def feature_problems(
     chosen = np.arange(len(P)) if features is None else np.asarray(features, dtype=np.intp)
     if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= len(P):
         raise InvalidInputError(f"features must be indices between 0 and {len(P) - 1}")
+    squares = np.asarray(energies, dtype=np.float64)
+    if squares.shape != (len(P),):
+        raise InvalidInputError(
+            f"energies must have shape ({len(P)},), one squared norm per column, not "
+            f"{squares.shape}; pass (X**2).sum(axis=0)"
+        )
     gram = gram_of(sketch.Q)
     level = sketch.radius if radius is None else radius
     if not np.allclose(gram, np.eye(len(gram)), atol=1e-6):
@@ -299,7 +305,7 @@ def feature_problems(
     each = left_out_batch(
         P,
         P[chosen].astype(np.float64),
-        np.asarray(energies, dtype=np.float64)[chosen],
+        squares[chosen],
         list(chosen[:, None]),
         radius=level,
         penalty_factor=penalty_factor,

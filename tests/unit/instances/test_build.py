@@ -168,6 +168,12 @@ def test_each_feature_is_regressed_on_the_others(data):
     assert largest.tolist() == [0, 0]
 
 
+def test_data_in_place_of_energies_are_refused(data):
+    X, _, found = data
+    with pytest.raises(InvalidInputError, match=r"energies must have shape \(\d+,\)"):
+        feature_problems(found, X)
+
+
 def test_feature_problems_need_an_orthonormal_basis(data):
     from sketchlasso.engine import sketch_from_factors
 
