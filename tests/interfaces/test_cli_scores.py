@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, r2_score
 
+from sketchlasso import SqrtLassoClassifier, save_model
 from sketchlasso.interfaces.commands.scoring import class_scores, r2
 from sketchlasso.io import Table, read_table, write_table
 
@@ -118,6 +119,12 @@ def test_labels_that_the_model_does_not_know(call):
         assert "none of the model's classes; 40 rows of such classes count" in result.stderr
         assert result.stdout.startswith("accuracy  0.0000")
     assert "accuracy  0.9" in call("predict numbers.model numbers.csv -o p.csv").stdout
+    # Text of data frames comes as objects, and stays so in a file.
+    model = SqrtLassoClassifier().fit(X, np.where(X[:, 0] > 0, "no", "yes").astype(object))
+    save_model("objects.model", model, X=X, feature_names=["a", "b"], target_name="y")
+    result = call("predict objects.model numbers.csv -o p.csv")
+    assert "none of the model's classes; 40 rows" in result.stderr
+    assert "accuracy  0.9" in call("predict objects.model texts.csv -o p.csv").stdout
 
 
 def test_one_row_has_no_r2_to_report(call, files):

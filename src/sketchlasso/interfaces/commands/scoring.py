@@ -49,8 +49,9 @@ def model_scores(model: Model, given: Given, predicted: Any) -> dict[str, Score]
     if not hasattr(model, "classes_"):
         return {"R2": r2(y, predicted)}
     classes = model.classes_
-    if (y.dtype.kind == "U") != (classes.dtype.kind == "U"):
-        # Labels may be numbers here and text there.
+    kinds = {y.dtype.kind, classes.dtype.kind}
+    if kinds & {"U", "O"} and kinds != {"U"}:
+        # Labels may be numbers here and text there; text of data frames comes as objects.
         y, predicted, classes = map(_as_text, (y, predicted, classes))
     strange = ~np.isin(y, classes)
     if strange.any():

@@ -90,6 +90,8 @@ def _predicted(
     estimator: Model, given: Given, output: Path | None, interval: float | None, id: str | None
 ) -> Report:
     predictions = estimator.predict(given.X)
+    if predictions.dtype == object:
+        predictions = predictions.astype(str)  # labels of a data frame are text in objects
     document: dict[str, Any] = {"n_samples": len(predictions)}
     scored: Facts = ()
     if given.y is not None and given.y.ndim == predictions.ndim == 1:
