@@ -32,15 +32,15 @@ def test_fit_writes_a_model_that_python_reads(ask, made):
 
 def test_options_of_a_fit_arrive(ask, tmp_path):
     (tmp_path / "mine.txt").write_text("day\npeople\n")
-    told = document(
+    printed = document(
         ask(
             "topics fit {made}/posts.jsonl --column 1 --weighting log --scale --radius 0.5 "
             "--positive --min-documents 3 --max-share 0.9 --stop-words mine.txt --threads 1 "
             "--seed 7 --rank 5 -o p.topics --json"
         )
     )
-    assert told["command"] == "topics fit"
-    assert told["n_documents"] == 90
+    assert printed["command"] == "topics fit"
+    assert printed["n_documents"] == 90
     kept = load_topics("p.topics").get_params()
     assert (kept["weighting"], kept["scale"], kept["positive"]) == ("log", True, True)
     assert (kept["min_documents"], kept["max_share"], kept["n_jobs"]) == (3, 0.9, 1)
@@ -71,8 +71,8 @@ def test_other_sources(ask, tmp_path, kind):
         sparse.save_npz(tmp_path / "counts.npz", sparse.csr_matrix(corpus.counts))
         (tmp_path / "words.txt").write_text("\n".join(corpus.words))
         line = "topics fit counts.npz --vocabulary words.txt"
-    told = document(ask(f"{line} --rank 8 -o m.topics --json"))
-    assert told["n_documents"] == 90
+    printed = document(ask(f"{line} --rank 8 -o m.topics --json"))
+    assert printed["n_documents"] == 90
     assert "wave" in load_topics("m.topics").image("sea").words
 
 
@@ -103,12 +103,12 @@ def test_words_that_keep_away_have_another_bar(ask, made):
 
 
 def test_an_image_for_machines(ask, made):
-    told = document(
+    printed = document(
         ask("topics image {made}/posts.topics sea --alpha 0.2 --radius 0.1 --documents 2 --json")
     )
     imager = load_topics(made / "posts.topics")
     image = imager.image("sea", alpha=0.2, radius=0.1)
-    (mine,) = told["images"]
+    (mine,) = printed["images"]
     assert mine["words"] == list(image.words)
     assert np.allclose(mine["weights"], image.weights, rtol=1e-6)
     assert mine["signs"] == image.signs.tolist()
@@ -116,14 +116,14 @@ def test_an_image_for_machines(ask, made):
     assert mine["explained"] == pytest.approx(image.explained)
     titles = [one.title for one in imager.documents(image, 2)]
     assert [one["title"] for one in mine["documents"]] == titles
-    assert told["warnings"] == []
+    assert printed["warnings"] == []
 
 
 def test_words_together_and_words_left_out(ask, made):
-    told = document(
+    printed = document(
         ask("topics image {made}/posts.topics sea ship --together --exclude wave --json")
     )
-    (mine,) = told["images"]
+    (mine,) = printed["images"]
     assert mine["query"] == ["sea", "ship"]
     assert mine["excluded"] == ["wave"]
     image = load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
@@ -133,11 +133,11 @@ def test_words_together_and_words_left_out(ask, made):
 
 def test_words_together_without_an_unknown_one(ask, made):
     line = "topics image {made}/posts.topics sea qwertz ship uiop --together --json"
-    told = document(ask(line))
-    assert told["unknown"] == ["qwertz", "uiop"]
-    (mine,) = told["images"]
+    printed = document(ask(line))
+    assert printed["unknown"] == ["qwertz", "uiop"]
+    (mine,) = printed["images"]
     assert mine["query"] == ["sea", "ship"]
-    assert len(told["warnings"]) == 2
+    assert len(printed["warnings"]) == 2
 
 
 def test_documents_behind_an_image(ask):
@@ -151,13 +151,13 @@ def test_two_corpora_side_by_side(ask, made):
     line = "topics image {made}/posts.topics sea --compare {made}/other.topics"
     said = ask(line).stdout
     assert "posts.topics" in said and "other.topics" in said and "words shared" in said
-    (told,) = document(ask(f"{line} --json"))["compared"]
+    (printed,) = document(ask(f"{line} --json"))["compared"]
     models = [load_topics(made / f"{name}.topics") for name in ("posts", "other")]
     expected = compare_images(*models, "sea")
-    assert told["shared"] == list(expected.shared)
-    assert told["only_second"] == list(expected.only_second)
-    assert told["overlap"] == expected.overlap
-    assert "wave" in told["shared"] and "desert" in told["only_second"]
+    assert printed["shared"] == list(expected.shared)
+    assert printed["only_second"] == list(expected.only_second)
+    assert printed["overlap"] == expected.overlap
+    assert "wave" in printed["shared"] and "desert" in printed["only_second"]
 
 
 def test_images_are_drawn_one_below_the_other_and_two_corpora_side_by_side(ask, made, tmp_path):
@@ -188,18 +188,20 @@ def test_all_writes_what_python_writes(ask, made):
     assert result.stderr == ""
     with open("all.images", "rb") as mine:
         assert mine.read() == (made / "posts.images").read_bytes()
-    told = document(ask("topics all {made}/posts.topics -o b.images --positive --json"))
-    assert told["worst_gap"] <= 1e-6
+    printed = document(ask("topics all {made}/posts.topics -o b.images --positive --json"))
+    assert printed["worst_gap"] <= 1e-6
     assert load_images("b.images").weights.data.min() > 0
 
 
 @pytest.mark.parametrize("ending", ["graphml", "json", "csv"])
 @pytest.mark.parametrize("rule", ["or", "and"])
 def test_graphs(ask, made, tmp_path, ending, rule):
-    told = document(ask(f"topics graph {{made}}/posts.images -o g.{ending} --rule {rule} --json"))
+    printed = document(
+        ask(f"topics graph {{made}}/posts.images -o g.{ending} --rule {rule} --json")
+    )
     images = load_images(made / "posts.images")
     graph = word_graph(images.weights, images.words, rule)
-    assert told["n_links"] == len(graph.edges) > 0
+    assert printed["n_links"] == len(graph.edges) > 0
     expected = tmp_path / f"expected.{ending}"
     write_graph(expected, graph)
     assert (tmp_path / f"g.{ending}").read_bytes() == expected.read_bytes()
@@ -217,12 +219,12 @@ def test_communities_are_told_and_written(ask, tmp_path):
 def test_info_knows_topics_and_images(ask):
     said = ask("info {made}/posts.topics --top 2").stdout
     assert "documents  90" in said and "most frequent 2 words" in said
-    told = document(ask("info {made}/posts.topics --json"))
-    assert (told["content"], told["n_documents"], told["rank"]) == ("topics", 90, 8)
+    printed = document(ask("info {made}/posts.topics --json"))
+    assert (printed["content"], printed["n_documents"], printed["rank"]) == ("topics", 90, 8)
     said = ask("info {made}/posts.images --top 0").stdout
     assert "each explained by at most 5 others" in said
-    told = document(ask("info {made}/posts.images --json"))
-    assert (told["content"], told["n_words"]) == ("images", 5)
+    printed = document(ask("info {made}/posts.images --json"))
+    assert (printed["content"], printed["n_words"]) == ("images", 5)
 
 
 def test_doctor_names_the_extras(ask):
@@ -241,9 +243,9 @@ def test_the_demo_images_words_of_installed_packages(ask, tmp_path):
     assert result.stdout.splitlines()[-1] == (
         "continue in the browser: sketchlasso topics demo --serve"
     )
-    told = document(ask("topics demo matrix --rank 20 --json"))
-    assert [image["query"] for image in told["images"]] == [["matrix"]]
-    assert told["n_documents"] > 4000
+    printed = document(ask("topics demo matrix --rank 20 --json"))
+    assert [image["query"] for image in printed["images"]] == [["matrix"]]
+    assert printed["n_documents"] > 4000
     assert "sparse" in load_topics("docs.topics").image("matrix").words
 
 

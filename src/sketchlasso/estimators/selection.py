@@ -252,7 +252,7 @@ def _grid_attributes(
 
 
 def _warn_at_the_edge(edges: dict[int, Edge | None], classes: NDArray[Any] | None) -> None:
-    """Warn once per remark, whatever the number of responses it is about."""
+    """Warn once per remark, and name all responses that it is about."""
     reached = {column: edge for column, edge in edges.items() if edge is not None}
     for remark, remedy in dict.fromkeys(edge[1:] for edge in reached.values()):
         some = [column for column, edge in reached.items() if edge[1] == remark]

@@ -225,7 +225,7 @@ class Target:
 
     @cached_property
     def bounds(self) -> LowerBounds:
-        """What directions prove, whatever their rounding."""
+        """What directions prove, with their rounding counted."""
         training, response = self.training, (self.root * self.y)[:, None]
         view = FullView(training.columns.matrix, training.weights, training.fit_intercept, True)
         return LowerBounds(

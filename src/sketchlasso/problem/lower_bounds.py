@@ -1,4 +1,4 @@
-"""Lower bounds of the full problem that hold whatever rounding did to them.
+"""Lower bounds of the full problem that hold despite rounding.
 
 A computed x_j'W d is off by up to e_j = eps ||x_j|| ||d||. Where alpha f_j is of that size, a point
 that seems feasible may be far from it. Two bounds count that rounding; the better one is taken.
