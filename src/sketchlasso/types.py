@@ -26,5 +26,5 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a number of Python or NumPy; True and False are not."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    """Whether a value is a real number of Python or NumPy; True and False are not."""
+    return is_whole(value) or isinstance(value, float | np.floating)

@@ -87,9 +87,10 @@ class DaskEngine(Engine):
         nodes = [self._node(value) for value in shared]
         current, steps = self._node(state), []
         for block in blocks:
-            current = _STEP(_Held(work), _Held(block.open), _source(block), current, *nodes)
+            opened, nothing = _Held(block.open), _Held(())
+            current = _RUN(_Held(work), opened, _source(block), nothing, current, *nodes)
             steps.append(current)
-        return self._computed([current], steps)[0].value
+        return self._computed([current], steps)[0]
 
     def map(
         self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
@@ -121,7 +122,7 @@ class DaskEngine(Engine):
     def close(self) -> None:
         """Close the objects started for this engine, and release shared arrays."""
         self._kept.clear()
-        # A client that lost its scheduler logs a failed shutdown; the error has already said so.
+        # A client that lost its scheduler logs a failed shutdown, which was already reported.
         log = logging.getLogger("distributed.client")
         level = log.level
         log.setLevel(logging.CRITICAL)
@@ -343,23 +344,18 @@ def _value(source: Any) -> Any:
     return source.value if isinstance(source, _Held) else source
 
 
-def _run(work: _Held, opened: _Held, source: Any, own: _Held, *shared: _Held) -> Any:
+def _run(work: _Held, opened: _Held, source: Any, own: _Held, *shared: Any) -> Any:
     entries = opened.value(_value(source))
-    return work.value(entries, *(node.value for node in shared), *own.value)
-
-
-def _step(work: _Held, opened: _Held, source: Any, state: _Held, *shared: _Held) -> _Held:
-    entries = opened.value(_value(source))
-    return _Held(work.value(entries, state.value, *(node.value for node in shared)))
+    return work.value(entries, *map(_value, shared), *own.value)
 
 
 def _call(work: _Held, item: _Held, *shared: _Held) -> Any:
-    return work.value(item.value, *(node.value for node in shared))
+    return work.value(item.value, *map(_value, shared))
 
 
 def _done(part: Any) -> None:
     """Return a marker for a finished part."""
 
 
-_RUN, _STEP, _CALL = (delayed(task, pure=False) for task in (_run, _step, _call))
+_RUN, _CALL = delayed(_run, pure=False), delayed(_call, pure=False)
 _ADD, _DONE = delayed(add, pure=False), delayed(_done, pure=False)

@@ -166,9 +166,10 @@ def orthogonal_product(
 
 def product_triangle(entries: Any, V: RealArray, shift: RealArray | None) -> Triangle:
     """Return the triangle of B = X V - 1 shift'."""
-    return _over_strips(lambda strip: (triangle_of(centred_product(strip, V, shift)),), entries, V)[
-        0
-    ]
+    [triangle] = _over_strips(
+        lambda strip: (triangle_of(centred_product(strip, V, shift)),), entries, V
+    )
+    return triangle
 
 
 def correlate(entries: Any, U: Any) -> FloatArray:

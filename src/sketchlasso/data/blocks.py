@@ -118,8 +118,9 @@ class BlockMatrix:
         self._parts = kept
         self._checked = checked
         self._survey: at_blocks.Survey | None = None
-        self._edges = np.concatenate([[0], np.cumsum([part.rows for part in kept])])
-        self.shape = (int(self._edges[-1]), kept[0].shape[1])
+        # Row numbers (n_blocks + 1,) at which blocks begin and end.
+        self.edges = np.concatenate([[0], np.cumsum([part.rows for part in kept])])
+        self.shape = (int(self.edges[-1]), kept[0].shape[1])
         self.dtype = floating(kept[0].dtype)
         self.sparse = all(part.sparse for part in kept)
 
@@ -215,7 +216,7 @@ class BlockMatrix:
         order = [None if chosen is None else np.argsort(chosen) for chosen, _ in pairs]
         every: list[IntArray | None] = [None] * self.n_blocks
         rows = [
-            every if place is None or chosen is None else self.split_rows(chosen[place])
+            every if place is None or chosen is None else split_rows(chosen[place], self.edges)
             for (chosen, _), place in zip(pairs, order, strict=True)
         ]
         local = [tuple(own[i] for own in rows) for i in range(self.n_blocks)]
@@ -232,10 +233,10 @@ class BlockMatrix:
 
     def row_products(self, rows: IntArray, B: Any) -> FloatArray:
         """Return x_r'b_i (r,) for rows r_i of X in any order and rows b_i of a csr_array B."""
-        owner = np.searchsorted(self._edges, rows, side="right") - 1
+        owner = np.searchsorted(self.edges, rows, side="right") - 1
         members = [np.flatnonzero(owner == i) for i in range(self.n_blocks)]
         used = [i for i, own in enumerate(members) if len(own)]
-        each = [(rows[members[i]] - self._edges[i], B[members[i]]) for i in used]
+        each = [(rows[members[i]] - self.edges[i], B[members[i]]) for i in used]
         products = np.empty(len(rows))
         if used:
             parts = self.run_collect(at_blocks.row_products, (), each, used)
@@ -245,7 +246,7 @@ class BlockMatrix:
 
     def row_sums(self, choices: Sequence[tuple[IntArray, FloatArray | None]]) -> FloatArray:
         """Return sums (p, n) of sorted rows with their weights (None: one) each: one pass."""
-        local = [self.split_choice(rows, weights) for rows, weights in choices]
+        local = [split_choice(rows, weights, self.edges) for rows, weights in choices]
         each = [(tuple(own[i] for own in local),) for i in range(self.n_blocks)]
         return np.asarray(self.run_sum(at_blocks.sums_of_rows, (), each))
 
@@ -262,17 +263,7 @@ class BlockMatrix:
 
     def split(self, values: Any) -> list[Any]:
         """Return the rows of values (m, ...) that belong to each block."""
-        return [values[a:b] for a, b in zip(self._edges[:-1], self._edges[1:], strict=True)]
-
-    def split_rows(self, rows: IntArray) -> list[IntArray]:
-        """Return sorted rows (r,) as rows of each block."""
-        return split_rows(rows, self._edges)
-
-    def split_choice(
-        self, rows: IntArray, weights: FloatArray | None
-    ) -> list[tuple[IntArray, FloatArray | None]]:
-        """Return sorted rows (r,) and their weights (r,) as those of each block."""
-        return split_choice(rows, weights, self._edges)
+        return [values[a:b] for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)]
 
     def run_sum(self, work: Work, shared: Sequence[Any] = (), each: Each = None) -> Any:
         """Return the sum over the blocks of ``work(entries, *shared, *each[i])``: one pass."""
@@ -313,7 +304,7 @@ class BlockMatrix:
     def _select(self, rows: IntArray) -> BlockMatrix:
         """The increasing rows, over the same stored blocks."""
         parts = []
-        for part, local in zip(self._parts, self.split_rows(rows), strict=True):
+        for part, local in zip(self._parts, split_rows(rows, self.edges), strict=True):
             chosen = local if part.chosen is None else part.chosen[local]
             parts.append(part if len(local) == part.rows else replace(part, chosen=chosen))
         return self._of_parts(parts, self._checked)

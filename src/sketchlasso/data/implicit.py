@@ -67,11 +67,7 @@ class ImplicitRows:
 
     def __matmul__(self, T: RealArray) -> RealArray:
         """Return Q T, of shape (m, j), for T of shape (k, j): one pass."""
-        return np.asarray(self.rotated(T))
-
-    def rotated(self, T: RealArray) -> ImplicitRows:
-        """Return Q T, still implicit, for T of shape (k, j)."""
-        return ImplicitRows(self.base, self.W @ T)
+        return self.base.matmat(self.W @ T)
 
 
 @dataclass(frozen=True, eq=False)

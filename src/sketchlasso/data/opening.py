@@ -179,7 +179,7 @@ class Part:
         values = entries.data if is_sparse(entries) else entries
         if values.dtype.kind != "f" or values.size == 0:
             return
-        largest = LARGEST.get(values.dtype, LARGEST[np.dtype(np.float64)])
+        largest = LARGEST[floating(values.dtype)]
         # NaN propagates to both, and fails both comparisons.
         if values.max() <= largest and values.min() >= -largest:
             return
@@ -235,7 +235,7 @@ def row_numbers(key: object, m: int) -> IntArray:
 
 def check_factor(V: Any, size: int) -> None:
     """Refuse a factor that does not have `size` rows."""
-    shape = V.shape if is_sparse(V) else np.shape(V)
+    shape = np.shape(V)
     if len(shape) != 2 or shape[0] != size:
         raise InvalidInputError(
             f"a factor of shape {shape} was given, but a vector or matrix of {size} rows is "

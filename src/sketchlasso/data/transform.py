@@ -15,7 +15,7 @@ from scipy import sparse
 
 from sketchlasso.data.block_work import of_storage
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.storage import divided_entries, per_entry, storage_of
+from sketchlasso.data.storage import divided_entries, floating, per_entry, storage_of
 from sketchlasso.linalg.rows import lengths, weighted_lengths
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
@@ -95,11 +95,7 @@ def matrix_unit(X: Any) -> float:
     if values.size == 0:
         return 1.0
     unit = unit_of(max(float(values.max()), -float(values.min())))
-    return 1.0 if abs(np.log2(unit)) <= _comfort(values.dtype) else unit
-
-
-def _comfort(dtype: np.dtype[Any]) -> int:
-    return COMFORT.get(dtype, COMFORT[np.dtype(np.float64)])
+    return 1.0 if abs(np.log2(unit)) <= COMFORT[floating(values.dtype)] else unit
 
 
 def in_column_units(X: Any) -> tuple[Any, FloatArray]:
@@ -112,7 +108,7 @@ def in_column_units(X: Any) -> tuple[Any, FloatArray]:
         return X, np.ones(n)
     largest = np.maximum(_dense(X.max(axis=0)), -_dense(X.min(axis=0)))
     units = np.array([unit_of(float(size)) for size in largest])
-    if np.abs(np.log2(units)).max() <= _comfort(X.dtype):
+    if np.abs(np.log2(units)).max() <= COMFORT[floating(X.dtype)]:
         return X, np.ones(n)
     return divided_columns(X, units), units
 

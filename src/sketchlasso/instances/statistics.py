@@ -116,8 +116,8 @@ def row_sums(
     rows of Q are returned (r, k).
     """
     matrix = blocks_of(Q)
-    local = [matrix.split_choice(*choice) for choice in choices]
-    alone = matrix.split_rows(np.empty(0, dtype=np.intp) if single is None else single)
+    local = [split_choice(rows, weights, matrix.edges) for rows, weights in choices]
+    alone = split_rows(np.empty(0, np.intp) if single is None else single, matrix.edges)
     each = [
         (responses, tuple(part[i] for part in local), alone[i])
         for i, responses in enumerate(matrix.split(Y))

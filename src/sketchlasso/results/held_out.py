@@ -9,6 +9,7 @@ from scipy import sparse
 
 from sketchlasso.data import BlockMatrix
 from sketchlasso.data.block_work import Stacked
+from sketchlasso.data.opening import split_rows
 from sketchlasso.data.storage import CHUNK, dense_product, fastest_form
 from sketchlasso.instances import RowSets
 from sketchlasso.results.fitting import Path, Task
@@ -68,7 +69,7 @@ def _held_out_parts(
     """For every block and fold: the held-out rows, their responses and their weights."""
     folds = []
     for test in tests:
-        local = X.split_rows(test)
+        local = split_rows(test, X.edges)
         ends = np.cumsum([len(part) for part in local])[:-1]
         parts = (local, np.split(Y[test], ends), np.split(share[test], ends))
         folds.append(list(zip(*parts, strict=True)))

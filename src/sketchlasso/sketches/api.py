@@ -229,14 +229,15 @@ def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> 
             f"one of {', '.join(map(repr, METHODS))}",
             "for factors of your own use sketch_from_factors",
         )
-    if METHODS[method].needs_response and y is None:
+    chosen = METHODS[method]
+    if chosen.needs_response and y is None:
         raise InvalidInputError(
             Argument("method", method),
             " was given without y, but it makes directions from the response; pass y, or use ",
             Argument("method", "randomized"),
             ".",
         )
-    if not METHODS[method].needs_response and y is not None:
+    if not chosen.needs_response and y is not None:
         raise InvalidInputError(
             "y was given, but ",
             Argument("method", method),
@@ -244,8 +245,8 @@ def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> 
             Argument("method", "response"),
             ".",
         )
-    checked_options(options, method, METHODS[method].options)
-    return METHODS[method]
+    checked_options(options, method, chosen.options)
+    return chosen
 
 
 def sketch_from_factors(
@@ -309,8 +310,8 @@ def sketch_from_factors(
         )
     seed = seed_of(random_state)
     rng = np.random.default_rng(seed)
-    factors = Factors(Q, P, values)
-    found = find_radius(A, factors, named, rng, projected=False)
+    factors = Factors(Q, P, values, projected=False)
+    found = find_radius(A, factors, named, rng)
     return Sketch.made(A, factors, found, "user", seed, start, A.fingerprint())
 
 

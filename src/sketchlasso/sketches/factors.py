@@ -29,6 +29,8 @@ class Factors:
     # Number of trailing columns that were made from responses. The pair is in singular form only
     # where it is 0.
     response_rank: int = 0
+    # Whether Q P' is QQ'A or A V V', as it is for every method: its errors then cost fewer passes.
+    projected: bool = True
 
     @property
     def rank(self) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
-from sketchlasso.types import is_whole
+from sketchlasso.types import is_number, is_whole
 
 Axis: TypeAlias = Literal["rows", "columns"]
 Weights: TypeAlias = Literal["length", "leverage"]
@@ -85,7 +85,7 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
             ", whose directions are not ordered by their singular values; choose the rank by "
             "number, or another method.",
         )
-    if not _is_real(tol) or not 0 < float(tol) < 1:
+    if not is_number(tol) or not 0 < float(tol) < 1:
         raise unaccepted(
             "tol",
             tol,
@@ -108,7 +108,7 @@ def checked_radius(radius: object) -> float | str:
     if isinstance(radius, str):
         if radius in RADIUS_NAMES:
             return radius
-    elif _is_real(radius) and 0 <= float(radius) < np.inf:
+    elif is_number(radius) and 0 <= float(radius) < np.inf:
         return float(radius)
     names = ", ".join(map(repr, RADIUS_NAMES))
     raise unaccepted("radius", radius, f"{names} or a finite number >= 0")
@@ -124,10 +124,6 @@ def check_integer(name: str, value: object, smallest: int) -> None:
 def _check_name(name: str, value: object, accepted: tuple[Any, ...]) -> None:
     if value is not None and value not in accepted:
         raise unaccepted(name, value, _listed(accepted))
-
-
-def _is_real(value: object) -> TypeGuard[float]:
-    return is_whole(value) or isinstance(value, float | np.floating)
 
 
 def _listed(names: Collection[str]) -> str:

@@ -42,7 +42,7 @@ LARGEST_ALLOWANCE = 1.05
 # Random vectors that estimate a Frobenius norm where entries cannot be read.
 PROBES = 8
 FIRST_RANK = 16  # of the search for a rank by tolerance
-# More radii than a doubling followed by a bisection can ask for: their failures add up.
+# Doubling and bisection try fewer radii than this; their probabilities of failure add up.
 MOST_RADII = 64
 
 
@@ -61,16 +61,14 @@ def find_radius(
     factors: Factors,
     wanted: float | str,
     rng: np.random.Generator,
-    *,
-    projected: bool = True,
 ) -> Radius:
     """Return the radius of a name, or the number that was wanted as it is."""
     if wanted == "spectral":
-        return spectral_radius(A, factors, rng, projected=projected)
+        return spectral_radius(A, factors, rng)
     if wanted == "frobenius":
-        return frobenius_radius(A, factors, projected=projected)
+        return frobenius_radius(A, factors)
     if wanted == "realised":
-        return realised_estimate(A, factors, rng, projected=projected)
+        return realised_estimate(A, factors, rng)
     return Radius(float(wanted), "given", None)
 
 
@@ -78,14 +76,11 @@ def spectral_radius(
     A: DataMatrix,
     factors: Factors,
     rng: np.random.Generator,
-    *,
-    projected: bool = True,
     failure_probability: float = FAILURE_PROBABILITY,
 ) -> Radius:
     """Bound ||A - QP'||_2 from above.
 
-    The bound needs random numbers that are independent of the sketch. Where Q P' is `projected`,
-    that is QQ'A or A V V', the Frobenius norm of the residual is cheap.
+    The bound needs random numbers that are independent of the sketch.
     """
     if factors.residual_norm == 0.0:
         return Radius(0.0, "spectral", 0.0)
@@ -105,35 +100,28 @@ def spectral_radius(
             np.asarray(factors.Q, dtype=np.float64),
             factors.P.astype(np.float64),
             factors.singular_values.astype(np.float64),
+            projected=False,  # factors rounded to single precision are no projection in double
         )
-        # Factors rounded to single precision are no projection in double precision.
-        return spectral_radius(
-            A.in_double(),
-            double,
-            rng,
-            projected=False,
-            failure_probability=failure_probability,
-        )
+        return spectral_radius(A.in_double(), double, rng, failure_probability)
     spectral = Radius(value, "spectral", bound.failure_probability)
-    if projected and A.storage.has_entries:
+    if factors.projected and A.storage.has_entries:
         frobenius = frobenius_radius(A, factors)
         if frobenius.value <= spectral.value:
             return Radius(frobenius.value, "spectral", 0.0)
     return spectral
 
 
-def frobenius_radius(A: DataMatrix, factors: Factors, *, projected: bool = True) -> Radius:
+def frobenius_radius(A: DataMatrix, factors: Factors) -> Radius:
     """Return ||A - QP'||_F, rounding included.
 
         ||A - QP'||_F^2  =  ||A||_F^2 - 2 tr(Q'A P) + tr(Q'Q P'P)
 
-    For a projection of A, tr(Q'A P) is ||P||_F^2, and no pass over A is needed. Q'Q is never
-    taken for granted: a Q that is not orthonormal makes the error larger than
-    ||A||_F^2 - ||P||_F^2.
+    For a projection of A, tr(Q'A P) is ||P||_F^2, and no pass over A is needed. Q'Q is always
+    computed: a Q that is not orthonormal makes the error larger than ||A||_F^2 - ||P||_F^2.
     """
     total = A.squared_norm()
     Q, P = factors.Q, factors.P
-    if projected:
+    if factors.projected:
         gram, shared = _gram(Q), _inner(P, P)
     else:
         gram, shared = _overlaps(A, Q, P)
@@ -144,9 +132,7 @@ def frobenius_radius(A: DataMatrix, factors: Factors, *, projected: bool = True)
     return Radius(float(np.sqrt(left + lost)), "frobenius", 0.0)
 
 
-def realised_estimate(
-    A: DataMatrix, factors: Factors, rng: np.random.Generator, *, projected: bool = True
-) -> Radius:
+def realised_estimate(A: DataMatrix, factors: Factors, rng: np.random.Generator) -> Radius:
     """Estimate the error per unit of coefficients: ||A - QP'||_F / sqrt(n)."""
     if factors.residual_norm == 0.0:
         return Radius(0.0, "realised", None)
@@ -154,18 +140,17 @@ def realised_estimate(
         # Products with random signs have the squared Frobenius norm as their mean.
         signs = rng.choice([-1.0, 1.0], (A.shape[1], PROBES)).astype(A.dtype)
         errors = residual_of(A, factors.Q, factors.P).matmat(signs)
-        return Radius(
-            float(np.linalg.norm(errors) / np.sqrt(PROBES * A.shape[1])), "realised", None
-        )
-    total = frobenius_radius(A, factors, projected=projected).value
+        size = float(np.linalg.norm(errors) / np.sqrt(PROBES * A.shape[1]))
+        return Radius(size, "realised", None)
+    total = frobenius_radius(A, factors).value
     return Radius(total / float(np.sqrt(A.shape[1])), "realised", None)
 
 
 def _gram(Q: RowFactor) -> RealArray:
     """Return Q'Q, of shape (k, k).
 
-    An implicit Q is known to be orthonormal: the triangle it was divided by is refused where
-    its condition leaves less (:func:`~sketchlasso.sketches.factors.implicit_basis`).
+    An implicit Q is known to be orthonormal: the functions of
+    :mod:`~sketchlasso.sketches.factors` that make one return None where A V is nearly singular.
     """
     if isinstance(Q, ImplicitRows):
         return np.eye(Q.shape[1], dtype=Q.dtype)
@@ -213,9 +198,7 @@ def sketch_to_tolerance(
     """
 
     def radius_of(factors: Factors) -> Radius:
-        return spectral_radius(
-            A, factors, rng, failure_probability=FAILURE_PROBABILITY / MOST_RADII
-        )
+        return spectral_radius(A, factors, rng, FAILURE_PROBABILITY / MOST_RADII)
 
     rank = min(FIRST_RANK, largest_rank)
     factors = build(rank)

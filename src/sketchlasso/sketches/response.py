@@ -84,7 +84,7 @@ def response(
         U = np.asarray(randomized(A, rank - directions, options, rng).Q)
     else:
         U = np.empty((A.shape[0], 0), dtype=A.dtype)
-    return _extended(A, _base_of(A, U, directions), Y, directions, rng)
+    return _extended(_base_of(A, U, directions), Y, directions, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ def _default_directions(unsupervised: int) -> int:
 def _matrix(X: MatrixLike, like: ColumnTransform) -> DataMatrix:
     """View X with means of its own where `like` centres, and the scales of `like`."""
     A = DataMatrix.of(X, center=like.means is not None)
-    return DataMatrix(A.storage, ColumnTransform(A.transform.means, like.scales), A.meter)
+    return replace(A, transform=replace(A.transform, scales=like.scales))
 
 
 def _finished(
@@ -206,7 +206,7 @@ def _finished(
     A, seed = replace(own.A, meter=replace(own.A.meter)), seed_of(random_state)
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
     with A.blas_limit():
-        factors = _extended(A, own, Y, directions, factor_rng)
+        factors = _extended(replace(own, A=A), Y, directions, factor_rng)
         found = find_radius(A, factors, radius, radius_rng)
     method = base.method if base.response_rank else f"{base.method}+response"
     digest = base.fingerprint if A.shape == base.shape else None
@@ -238,10 +238,9 @@ def _base_of(
         return RowsBase(A, U, A.rmatmat(U))
 
 
-def _extended(
-    A: DataMatrix, own: RowsBase, Y: FloatArray, directions: int, rng: np.random.Generator
-) -> Factors:
-    """Return factors of A whose basis is that of `own`, then directions from responses (m, t)."""
+def _extended(own: RowsBase, Y: FloatArray, directions: int, rng: np.random.Generator) -> Factors:
+    """Return factors whose basis is that of `own`, then directions from responses Y (m, t)."""
+    A = own.A
     if _is_complete(A, own.U.shape[1] + directions):
         return _complete(A)
     block = _leading_responses(_centred(Y).astype(A.dtype), directions)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
 from sketchlasso.data.transform import unit_of
+from sketchlasso.data.validate import as_storage
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import read_only, rounding_of_sums
 from sketchlasso.sketches.factors import Factors
@@ -136,8 +137,8 @@ class Sketch:
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Sketch:
-        # Nothing in it can change, and scikit-learn's clone copies parameters deeply: a sketch
-        # that estimators share must stay one.
+        # It is immutable, and scikit-learn's clone copies parameters deeply: without this,
+        # estimators that share a sketch would each copy it.
         return self
 
     @property
@@ -172,7 +173,7 @@ class Sketch:
 
     def view(self, X: MatrixLike) -> DataMatrix:
         """Return X of any number of rows, centred and scaled as the sketch is."""
-        return DataMatrix(DataMatrix.of(X).storage, self.transform)
+        return DataMatrix(as_storage(X), self.transform)
 
     def with_radius(self, radius: float) -> Sketch:
         """Return the same factors with a radius of the user's choice."""
@@ -204,10 +205,8 @@ class Sketch:
         """Return the same factors with a bound on ||A - QP'||_2, for X that was sketched."""
         if self.radius_kind == "spectral":
             return self
-        A = self.view(X)
         rng = np.random.default_rng(self.seed)
-        factors = Factors(self.Q, self.P, self.singular_values)
-        found = spectral_radius(A, factors, rng, projected=False)
+        found = spectral_radius(self.view(X), self._factors, rng)
         return replace(
             self,
             radius=found.value,
@@ -234,9 +233,12 @@ class Sketch:
             return self.radius
         if self.radius == 0 and self.radius_kind != "given":
             return 0.0
-        factors = Factors(self.Q, self.P, self.singular_values)
         rng = np.random.default_rng(self.seed)
-        return realised_estimate(A, factors, rng, projected=False).value
+        return realised_estimate(A, self._factors, rng).value
+
+    @property
+    def _factors(self) -> Factors:
+        return Factors(self.Q, self.P, self.singular_values, projected=False)
 
     def matches(self, X: MatrixLike) -> bool:
         """Return whether X is the matrix that was sketched, with equal entries and storage."""

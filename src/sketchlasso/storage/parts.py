@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numpy.typing import NDArray
-
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.storage.container import Content, read_container, write_container
 from sketchlasso.storage.door import MISFITS
@@ -75,19 +73,6 @@ class Parts:
         if sys.platform == "win32":  # Windows cannot remove an open file such as the lock
             shutil.rmtree(folder, ignore_errors=True)
 
-    def read(self, number: int) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]] | None:
-        """Header and arrays of a finished part; None where it is missing or was damaged."""
-        try:
-            return read_container(self._file(number), self.content)
-        except StoredFileError:
-            return None
-
-    def write(
-        self, number: int, header: Mapping[str, object], arrays: Mapping[str, NDArray[Any]]
-    ) -> None:
-        """Write a part."""
-        write_container(self._file(number), self.content, header, arrays)
-
     def resumed(
         self,
         number: int,
@@ -105,19 +90,16 @@ class Parts:
         """
         if self.folder is None:
             return make()
-        stored = self.read(number)
-        if stored is not None and stored[0].get("shape") == list(shape):
-            with suppress(*MISFITS):
-                coef, values = unpack_rows(stored[1], shape, vectors, finite=finite)
+        file, header = self.folder / f"{number:09d}.part", {"shape": list(shape)}
+        with suppress(StoredFileError, *MISFITS):
+            stored, arrays = read_container(file, self.content)
+            if stored.get("shape") == header["shape"]:
+                coef, values = unpack_rows(arrays, shape, vectors, finite=finite)
                 return rebuild(coef, *values)
         made: Any = make()
         arrays = pack_rows(made.coef, {name: getattr(made, name) for name in vectors})
-        self.write(number, {"shape": list(shape)}, arrays)
+        write_container(file, self.content, header, arrays)
         return made
-
-    def _file(self, number: int) -> Path:
-        assert self.folder is not None
-        return self.folder / f"{number:09d}.part"
 
 
 @contextmanager
