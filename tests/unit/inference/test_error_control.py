@@ -176,6 +176,7 @@ def test_defaults_fill_what_is_missing():
         ({"q": 2.5}, r"q=2\.5 was given, but an integer"),
         ({"q": 50, "pfer": 0.5}, r"q=50 with pfer=0\.5 is not possible for 100 features"),
         ({"pfer": 0.0}, "must be a number > 0 of falsely selected features, not 0.0"),
+        ({"pfer": np.complex128(1.0)}, "must be a number > 0 of falsely selected features"),
         ({"pfer": 1e-9}, "leaves no feature per half-sample"),
         ({"n_pairs": 1}, "n_pairs must be an integer >= 2, not 1"),
         ({"assumption": "bimodal"}, "must be 'unimodal', 'r-concave' or 'none', not 'bimodal'"),
