@@ -29,10 +29,10 @@ def warn_user(warning: Warning) -> None:
 
 @contextmanager
 def held_back() -> Iterator[list[Warning]]:
-    """Collect the warnings of this thread, for the thread that waits for it to issue.
+    """Collect the warnings of this thread, so that the thread that waits for it can issue them.
 
-    A worker's frames lead to no line of the user's, and an error that a filter makes of a warning
-    belongs to the caller. ``warnings.catch_warnings`` would change the whole process.
+    No frame of a worker is the user's code, and where a filter turns warnings into errors, the
+    caller must raise them. ``warnings.catch_warnings`` would change the whole process.
     """
     before = getattr(_thread, "held", None)
     found: list[Warning] = []

@@ -283,8 +283,8 @@ def sketch_from_factors(
     P, Q = as_factor("P", P), as_factor("Q", Q)
     if P.shape[1] != Q.shape[1]:
         raise InvalidInputError(
-            f"P has {P.shape[1]} columns and Q has {Q.shape[1]}, but X ~ Q P' needs as many in "
-            "both; pass P of shape (n_features, rank) and Q of shape (n_samples, rank)."
+            f"P has {P.shape[1]} columns and Q has {Q.shape[1]}, but X ~ Q P' needs the same "
+            "number in both; pass P of shape (n_features, rank) and Q of shape (n_samples, rank)."
         )
     dtype = np.result_type(P, Q)
     P, Q = P.astype(dtype), Q.astype(dtype)

@@ -29,7 +29,7 @@ class Factors:
     # Number of trailing columns that were made from responses. The pair is in singular form only
     # where it is 0.
     response_rank: int = 0
-    # Whether Q P' is QQ'A or A V V', as it is for every method: its errors then cost fewer passes.
+    # Whether Q P' is QQ'A or A V V', as all methods make it; the radius then costs fewer passes.
     projected: bool = True
 
     @property

@@ -189,7 +189,7 @@ def _draw(scores: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
 
 
 def _span(A: LinearMap, chosen: IntArray, rng: np.random.Generator) -> RealArray:
-    """Return an orthonormal basis of the chosen columns of A and, where they depend, of others."""
+    """Return an orthonormal basis of the chosen columns of A, random where these are dependent."""
     picks = np.zeros((A.shape[1], len(chosen)), dtype=A.dtype)
     picks[chosen, np.arange(len(chosen))] = 1.0
     return orthonormal_basis(A.matmat(picks), overwrite=True, rng=rng)

@@ -262,5 +262,5 @@ def _check_content(path: str | os.PathLike[str], content: Content, found: object
 
 
 def _article(content: Content, kind: str = "") -> str:
-    """Say "a sketch", but "topics"."""
+    """Return the name with its article: "a sketch", but "topics"."""
     return f"{'' if content.name.endswith('s') else 'a '}{kind}{content.name}"

@@ -238,7 +238,7 @@ def parse_json(text: bytes) -> Any:
     """Parse UTF-8 JSON; refuse NaN, infinity, deep nesting and broken text."""
     try:
         content = json.loads(text.decode(), parse_constant=_finite, parse_float=_finite)
-        json.dumps(content, ensure_ascii=False).encode()  # half a character cannot be written
+        json.dumps(content, ensure_ascii=False).encode()  # a lone surrogate cannot be encoded
     except (ValueError, RecursionError) as problem:
         raise UnfitError("its header is not JSON of plain values") from problem
     return content

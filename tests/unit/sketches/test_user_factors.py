@@ -63,8 +63,8 @@ def test_it_can_be_saved(pair, tmp_path):
     [
         (
             {"P": np.ones((70, 2))},
-            "P has 2 columns and Q has 3, but X ~ Q P' needs as many in both; pass P of shape "
-            "(n_features, rank) and Q of shape (n_samples, rank).",
+            "P has 2 columns and Q has 3, but X ~ Q P' needs the same number in both; pass P of "
+            "shape (n_features, rank) and Q of shape (n_samples, rank).",
         ),
         (
             {"P": np.ones(70)},
