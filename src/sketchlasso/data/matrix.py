@@ -71,12 +71,11 @@ class DataMatrix:
 
         It is 1 unless entries in memory are so large or small that squares lose them.
         """
-        storage = as_storage(X)
-        if not isinstance(storage, DenseStorage | SparseStorage):
-            return cls._of_storage(storage, center, scale), 1.0
-        unit = matrix_unit(storage.matrix)
-        if unit != 1.0:
-            storage = as_storage(in_units(storage.matrix, unit))
+        storage, unit = as_storage(X), 1.0
+        if isinstance(storage, DenseStorage | SparseStorage):
+            unit = matrix_unit(storage.matrix)
+            if unit != 1.0:
+                storage = storage_of(in_units(storage.matrix, unit))
         return cls._of_storage(storage, center, scale), unit
 
     @classmethod
@@ -212,7 +211,7 @@ class DataMatrix:
 
     def squared_norm(self) -> float:
         """Return the squared Frobenius norm of A."""
-        if self.transform.is_identity:
+        if self.transform.means is None and self.transform.scales is None:
             self._count_survey()
             return self.storage.squared_norm()
         return float(self.column_lengths().sum())

@@ -45,11 +45,6 @@ class ColumnTransform:
     means: FloatArray | None = None
     scales: FloatArray | None = None
 
-    @property
-    def is_identity(self) -> bool:
-        """Whether A is X itself."""
-        return self.means is None and self.scales is None
-
     def unscale(self, coef: Rows, units: FloatArray | float = 1.0) -> Rows:
         """Return v = w / scales, the coefficients (t, n) or (n,) for X, from those for A.
 

@@ -116,13 +116,17 @@ def frobenius_radius(A: DataMatrix, factors: Factors) -> Radius:
 
         ||A - QP'||_F^2  =  ||A||_F^2 - 2 tr(Q'A P) + tr(Q'Q P'P)
 
-    For a projection of A, tr(Q'A P) is ||P||_F^2, and no pass over A is needed. Q'Q is always
-    computed: a Q that is not orthonormal makes the error larger than ||A||_F^2 - ||P||_F^2.
+    For a projection of A, tr(Q'A P) is ||P||_F^2, and no pass over A is needed. Q'Q is computed
+    where Q is in memory: if it is not orthonormal, the error exceeds ||A||_F^2 - ||P||_F^2.
     """
     total = A.squared_norm()
     Q, P = factors.Q, factors.P
     if factors.projected:
-        gram, shared = _gram(Q), _inner(P, P)
+        shared = _inner(P, P)
+        if isinstance(Q, ImplicitRows):  # the functions that make one ensure orthonormal columns
+            gram: RealArray = np.eye(factors.rank, dtype=Q.dtype)
+        else:
+            gram = Q.T @ Q
     else:
         gram, shared = _overlaps(A, Q, P)
     product = _inner(gram, P.T @ P)
@@ -144,17 +148,6 @@ def realised_estimate(A: DataMatrix, factors: Factors, rng: np.random.Generator)
         return Radius(size, "realised", None)
     total = frobenius_radius(A, factors).value
     return Radius(total / float(np.sqrt(A.shape[1])), "realised", None)
-
-
-def _gram(Q: RowFactor) -> RealArray:
-    """Return Q'Q, of shape (k, k).
-
-    An implicit Q is known to be orthonormal: the functions of
-    :mod:`~sketchlasso.sketches.factors` that make one return None where A V is nearly singular.
-    """
-    if isinstance(Q, ImplicitRows):
-        return np.eye(Q.shape[1], dtype=Q.dtype)
-    return np.asarray(Q.T @ Q)
 
 
 def _overlaps(A: DataMatrix, Q: RowFactor, P: RealArray) -> tuple[RealArray, float]:
