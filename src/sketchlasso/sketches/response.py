@@ -162,7 +162,7 @@ def extend_rows(
     y: ArrayLike,
     *,
     weights: FloatArray | None = None,
-    radius: float | RadiusName = "realised",
+    radius: RadiusName = "realised",
     random_state: RandomState = None,
 ) -> Sketch:
     """Make a response-aware sketch from some rows and their responses y (r,) or (r, t) alone.
@@ -175,8 +175,7 @@ def extend_rows(
     Y = as_responses(y, len(own.U))
     if weights is not None:
         Y = weights[:, None] * (Y - weights @ Y / weights.sum())
-    wanted = checked_radius(radius)
-    return _finished(own, base, Y, base.response_rank, wanted, random_state, start)
+    return _finished(own, base, Y, base.response_rank, radius, random_state, start)
 
 
 def _default_directions(unsupervised: int) -> int:
