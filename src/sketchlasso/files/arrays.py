@@ -53,9 +53,9 @@ def read_npy(source: Source, options: ReadOptions) -> Table:
     A target or dropped columns inside the matrix, or another type, cost a copy in memory; those
     at its edges do not.
     """
-    check_matrix(source, npy_header(source), "its array")
-    with source.guarded():
-        X = np.load(source.path, mmap_mode="r", allow_pickle=False)
+    header = npy_header(source)
+    check_matrix(source, header, "its array")
+    X = map_rows(source, header, 0, header.shape[0])
     columns = options.columns(source, None, X.shape[1])
     y = None if columns.target is None else np.array(X[:, columns.target], dtype=np.float64)
     X = take_columns(X, columns.features)
@@ -255,17 +255,16 @@ def npy_header(source: Source) -> ArrayHeader:
 
 def map_rows(source: Source, header: ArrayHeader, start: int, stop: int) -> Any:
     """Map rows start, ..., stop - 1 of an npy file; only their part where it is stored by rows."""
-    with source.guarded():
-        if header.by_columns:
-            return np.load(source.path, mmap_mode="r")[start:stop]
-        width = header.shape[1]
-        return np.memmap(
-            source.path,
-            dtype=header.dtype,
-            mode="r",
-            offset=header.offset + start * width * header.dtype.itemsize,
-            shape=(stop - start, width),
-        )
+    if header.by_columns:
+        return np.load(source.path, mmap_mode="r")[start:stop]
+    width = header.shape[1]
+    return np.memmap(
+        source.path,
+        dtype=header.dtype,
+        mode="r",
+        offset=header.offset + start * width * header.dtype.itemsize,
+        shape=(stop - start, width),
+    )
 
 
 @contextmanager

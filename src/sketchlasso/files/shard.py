@@ -84,8 +84,7 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
         entries = stored.header("data" if sparse else stored.matrix_key())
         shape = stored.sparse_shape() if sparse else entries.shape
         column, y, name = stored.target(options.target)
-    if len(shape) != 2 or shape[0]:
-        check_matrix(source, replace(entries, shape=shape), "its matrix")
+    check_matrix(source, replace(entries, shape=shape), "its matrix")
     columns = replace(options, target=column).columns(source, names, shape[1])
     dtype = options.type_of(entries.dtype)
     stored_entries = int(np.prod(entries.shape, dtype=np.int64))
@@ -104,12 +103,11 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
 
 def _scan_npy(source: Source, options: ReadOptions) -> Scan:
     header = npy_header(source)
-    if header.ndim != 2 or header.shape[0]:
-        check_matrix(source, header, "its array")
-    rows, width = header.shape[0], header.shape[1]
+    check_matrix(source, header, "its array")
+    rows, width = header.shape
     columns = options.columns(source, None, width)
     y = None
-    if columns.target is not None and rows:
+    if columns.target is not None:
         check_memory(8 * rows, "the target")
         y = np.empty(rows)
         step = max(1, (1 << 22) // (width * header.dtype.itemsize))  # map a few MiB at a time
@@ -221,13 +219,13 @@ class ShardBlock:
     def load(self) -> TableMatrix:
         """Read the rows: an array or csr_array of shape (rows, columns) and type `dtype`."""
         source = Source.of(self.path, self.format)
-        if self.format == "npy":
-            X: Any = self._mapped(source)
-        elif self.groups is not None:
-            with source.guarded():
+        with source.guarded():
+            if self.format == "npy":
+                X: Any = self._mapped(source)
+            elif self.groups is not None:
                 X = read_arrow(source, self.options, self.groups).X
-        else:
-            X = read_source(source, self.options).X
+            else:
+                X = read_source(source, self.options).X
         dense = isinstance(X, np.ndarray)
         if X.shape != (self.rows, self.columns) or dense == self.sparse:
             raise source.damaged("has changed since it was scanned")
