@@ -107,7 +107,7 @@ def vocabulary_beside(path: Path, width: int) -> Path | None:
 
     For ``NAME_counts.npz`` or ``NAME.npz`` it is ``NAME_vocab.txt`` or ``vocab.txt``.
     """
-    stem = path.name.removesuffix(path.suffix)
+    stem = path.stem
     for name in (f"{stem.removesuffix('_counts')}_vocab.txt", f"{stem}_vocab.txt", "vocab.txt"):
         place = path.with_name(name)
         if place.is_file() and len(names_from(place) or ()) == width:

@@ -203,7 +203,6 @@ def load_images(path: str | os.PathLike[str]) -> WordImages:
 def image_everything(
     imager: TopicImager,
     question: Question,
-    answer: Callable[[Queries, Question], Answers],
     path: str | os.PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
 ) -> WordImages:
@@ -213,7 +212,7 @@ def image_everything(
     """
 
     def solved(words: IntArray) -> Answers:
-        return _strongest(answer(Queries.single(words), question), question.n_words)
+        return _strongest(imager._answer(Queries.single(words), question), question.n_words)
 
     settings = _settings(imager, question)
     count = len(imager.words_)
