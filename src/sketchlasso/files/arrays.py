@@ -148,12 +148,6 @@ class NpzArchive:
             if info.filename.endswith(".npy")
         }
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._members)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._members
-
     def __getitem__(self, name: str) -> NDArray[Any]:
         info = self._checked(name)
         with self._archive.open(info) as member:
@@ -175,22 +169,23 @@ class NpzArchive:
 
     def matrix_key(self) -> str:
         """Name of the array that is X."""
-        if "X" in self:
+        if "X" in self._members:
             return "X"
-        matrices = [name for name in self if self.header(name).ndim == 2]
+        matrices = [name for name in self._members if self.header(name).ndim == 2]
         if len(matrices) == 1:
             return matrices[0]
         raise InvalidInputError(
-            f"{self._source} holds the arrays {', '.join(self)}, but a matrix called X (or one "
-            "matrix alone) is needed; save it with numpy.savez(path, X=X, y=y)."
+            f"{self._source} holds the arrays {', '.join(self._members)}, but a matrix called X "
+            "(or one matrix alone) is needed; save it with numpy.savez(path, X=X, y=y)."
         )
 
     def target(self, given: int | str | None) -> tuple[int | None, NDArray[Any] | None, Any]:
         """Return the column of X that is the target, or the array that is y and its name."""
         if given is not None and not isinstance(given, str):
             return given, None, None
-        if given is not None and given not in self:
-            others = [name for name in self if name not in {"X", *SPARSE_KEYS, "indices", "indptr"}]
+        if given is not None and given not in self._members:
+            hidden = {"X", *SPARSE_KEYS, "indices", "indptr"}
+            others = [name for name in self._members if name not in hidden]
             raise InvalidInputError(
                 Argument("target", given),
                 f" is not an array of {self._source}{nearest(given, others)}; give one of its "
@@ -198,19 +193,20 @@ class NpzArchive:
                 "column of X.",
             )
         key = "y" if given is None else given
-        if key not in self:
+        if key not in self._members:
             return None, None, None
         names = self.texts("target_name") or (() if key == "y" else (key,))
         return None, self[key], names[0] if len(names) == 1 else names or None
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Return an array of text by its name, or None."""
-        return tuple(map(str, np.atleast_1d(self[key]))) if key in self else None
+        return tuple(map(str, np.atleast_1d(self[key]))) if key in self._members else None
 
     def sparse(self) -> Any:
         """Return the sparse matrix (m, n) that SciPy's ``save_npz`` wrote."""
         names = ("data", "shape", "indices", "indptr", "row", "col", "offsets")
-        return checked_sparse(self._form(), {name: self[name] for name in names if name in self})
+        parts = {name: self[name] for name in names if name in self._members}
+        return checked_sparse(self._form(), parts)
 
     def sparse_shape(self) -> tuple[int, int]:
         """Return the shape (m, n) that a sparse matrix declares, and has offsets for."""

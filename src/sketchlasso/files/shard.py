@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -87,10 +88,10 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
     check_matrix(source, replace(entries, shape=shape), "its matrix")
     columns = replace(options, target=column).columns(source, names, shape[1])
     dtype = options.type_of(entries.dtype)
-    stored_entries = int(np.prod(entries.shape, dtype=np.int64))
-    size = stored_entries * dtype.itemsize
+    count = math.prod(entries.shape)
+    size = count * dtype.itemsize
     if sparse:
-        size += 4 * stored_entries + 4 * (shape[0] + 1)
+        size += 4 * count + 4 * (shape[0] + 1)
     if column is not None:
         y = read_source(source, options).y  # a column of the matrix costs reading it
         name = columns.target_name
@@ -150,7 +151,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
                     last = pairs[0].rsplit(None, 1)[-1]
                     highest = max(highest, int(last.partition(b":")[0]))
                     entries += pairs[0].count(b":")
-            except (ValueError, IndexError) as problem:
+            except ValueError as problem:
                 read_svmlight(source, options)  # its message names the line and the fault
                 raise source.misread(problem) from problem
     if not labels:
@@ -159,8 +160,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
     rows = len(labels)
     size = entries * (dtype.itemsize + 4) + 4 * (rows + 1)
     cuts, y = np.array([0, rows]), np.array(labels)
-    found = Scan(source, rows, 0, dtype, True, size, cuts, y)
-    return replace(found, lowest=int(lowest), highest=int(highest))
+    return Scan(source, rows, 0, dtype, True, size, cuts, y, lowest=int(lowest), highest=highest)
 
 
 def _scan_by_reading(source: Source, options: ReadOptions) -> Scan:

@@ -133,7 +133,7 @@ def _ordered(columns: Mapping[str, int], width: int) -> tuple[str, ...]:
 
 
 def count_words(
-    documents: Sequence[str], vectorizer: Any = None
+    documents: Sequence[str], vectorizer: Any
 ) -> tuple[SparseRows, tuple[str, ...], dict[str, Any]]:
     """Return the counts (n_documents, n_words), the words, and a record of the vectoriser.
 

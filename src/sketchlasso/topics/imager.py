@@ -1,4 +1,4 @@
-"""Ask a corpus about a word."""
+"""The estimator that explains the words of a corpus."""
 
 from __future__ import annotations
 
