@@ -20,7 +20,7 @@ from sketchlasso.files.cells import MISSING, is_number, with_point
 from sketchlasso.files.mixed import Gathered
 from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
-from sketchlasso.files.table import Table, dense_blocks, names_to_write
+from sketchlasso.files.table import Table, columns_to_write, names_to_write
 from sketchlasso.storage import replacing
 from sketchlasso.types import FloatArray
 
@@ -64,15 +64,8 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
             quoting=csv.QUOTE_NONNUMERIC,
         )
         writer.writerow(names)
-        for chosen, block in dense_blocks(table):
-            records = block.tolist()
-            if table.ids is not None:
-                for record, key in zip(records, table.ids[chosen].tolist(), strict=True):
-                    record.insert(0, key)
-            if y is not None:
-                for record, label in zip(records, y[chosen].tolist(), strict=True):
-                    record.append(label)
-            writer.writerows(records)
+        for columns in columns_to_write(table):
+            writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def find_separator(lines: Sequence[str]) -> str:
