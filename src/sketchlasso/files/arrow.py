@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.cells import MISSING
+from sketchlasso.files.cells import is_missing
 from sketchlasso.files.mixed import Gathered
 from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source, require
@@ -171,7 +171,7 @@ def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
     column, cells = _texts(column)
     if cells is not None:
         for row, cell in enumerate(cells, start=len(body)):
-            if cell is not None and cell.strip().lower() not in MISSING:
+            if cell is not None and not is_missing(cell):
                 body.texts[place][row] = cell.strip()
     elif pyarrow.types.is_temporal(column.type):
         body.dates.add(place)

@@ -263,7 +263,7 @@ def _strongest(answers: Answers, n_words: int) -> Answers:
     """The answers with the `n_words` strongest weights of each row only."""
     rows = []
     for number in range(answers.coef.shape[0]):
-        words, weights = answers.row(number)
-        kept = np.sort(np.argsort(-np.abs(weights), kind="stable")[:n_words])
-        rows.append((words[kept], weights[kept]))
+        words, weights = answers.strongest(number, n_words)
+        order = np.argsort(words)
+        rows.append((words[order], weights[order]))
     return replace(answers, coef=stack_rows(rows, answers.coef.shape[1]))
