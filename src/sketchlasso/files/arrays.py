@@ -30,7 +30,7 @@ from sketchlasso.storage.sparse import checked_sparse
 
 # The arrays that files of SciPy's save_npz have.
 SPARSE_KEYS = frozenset({"format", "shape", "data"})
-# The most bytes that a stored byte can become, and the overhead of a member.
+# Most bytes per stored byte, by compression, and the overhead of a member of the archive.
 TIMES, MARGIN = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}, 1 << 10
 
 
@@ -152,7 +152,7 @@ class NpzArchive:
         info = self._checked(name)
         with self._archive.open(info) as member:
             array = read_array(member, info.file_size)
-            if member.read(1):  # the end is where the archive compares its checksum, too
+            if member.read(1):  # at the end the archive also compares its checksum
                 raise UnfitError(f"the array {name!r} is longer than it declares")
         return array
 

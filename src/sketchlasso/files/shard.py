@@ -24,8 +24,8 @@ from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import TableMatrix, as_real, as_response
 from sketchlasso.storage.door import check_memory, in_words
 
-# Memory that work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen
-# from it, and products. PRODUCTS are the bytes of products counted per row of any length.
+# Work on a block takes at most COPIES times its memory: the block, a copy while it is read, rows
+# chosen from it, and products. PRODUCTS are the bytes of products per row, whatever its length.
 COPIES = 4
 PRODUCTS = 8 * PRODUCT_COLUMNS
 

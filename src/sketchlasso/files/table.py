@@ -21,7 +21,7 @@ from sketchlasso.types import IntArray, RealArray
 
 TableMatrix: TypeAlias = "RealArray | sparse.csr_array[Any, tuple[int, int]]"
 
-# Cells turned dense together when a table is written.
+# Cells written at a time.
 CELLS = 1 << 18
 
 
