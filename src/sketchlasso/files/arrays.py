@@ -30,7 +30,7 @@ from sketchlasso.storage.sparse import checked_sparse
 
 # The arrays that files of SciPy's save_npz have.
 SPARSE_KEYS = frozenset({"format", "shape", "data"})
-# The most bytes that a stored byte can become, and the overhead of a member.
+# Most bytes per stored byte, by compression, and the overhead of a member of the archive.
 TIMES, MARGIN = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}, 1 << 10
 
 
@@ -53,9 +53,9 @@ def read_npy(source: Source, options: ReadOptions) -> Table:
     A target or dropped columns inside the matrix, or another type, cost a copy in memory; those
     at its edges do not.
     """
-    check_matrix(source, npy_header(source), "its array")
-    with source.guarded():
-        X = np.load(source.path, mmap_mode="r", allow_pickle=False)
+    header = npy_header(source)
+    check_matrix(source, header, "its array")
+    X = map_rows(source, header, 0, header.shape[0])
     columns = options.columns(source, None, X.shape[1])
     y = None if columns.target is None else np.array(X[:, columns.target], dtype=np.float64)
     X = take_columns(X, columns.features)
@@ -148,17 +148,11 @@ class NpzArchive:
             if info.filename.endswith(".npy")
         }
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._members)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._members
-
     def __getitem__(self, name: str) -> NDArray[Any]:
         info = self._checked(name)
         with self._archive.open(info) as member:
             array = read_array(member, info.file_size)
-            if member.read(1):  # the end is where the archive compares its checksum, too
+            if member.read(1):  # at the end the archive also compares its checksum
                 raise UnfitError(f"the array {name!r} is longer than it declares")
         return array
 
@@ -175,22 +169,23 @@ class NpzArchive:
 
     def matrix_key(self) -> str:
         """Name of the array that is X."""
-        if "X" in self:
+        if "X" in self._members:
             return "X"
-        matrices = [name for name in self if self.header(name).ndim == 2]
+        matrices = [name for name in self._members if self.header(name).ndim == 2]
         if len(matrices) == 1:
             return matrices[0]
         raise InvalidInputError(
-            f"{self._source} holds the arrays {', '.join(self)}, but a matrix called X (or one "
-            "matrix alone) is needed; save it with numpy.savez(path, X=X, y=y)."
+            f"{self._source} holds the arrays {', '.join(self._members)}, but a matrix called X "
+            "(or one matrix alone) is needed; save it with numpy.savez(path, X=X, y=y)."
         )
 
     def target(self, given: int | str | None) -> tuple[int | None, NDArray[Any] | None, Any]:
         """Return the column of X that is the target, or the array that is y and its name."""
         if given is not None and not isinstance(given, str):
             return given, None, None
-        if given is not None and given not in self:
-            others = [name for name in self if name not in {"X", *SPARSE_KEYS, "indices", "indptr"}]
+        if given is not None and given not in self._members:
+            hidden = {"X", *SPARSE_KEYS, "indices", "indptr"}
+            others = [name for name in self._members if name not in hidden]
             raise InvalidInputError(
                 Argument("target", given),
                 f" is not an array of {self._source}{nearest(given, others)}; give one of its "
@@ -198,19 +193,20 @@ class NpzArchive:
                 "column of X.",
             )
         key = "y" if given is None else given
-        if key not in self:
+        if key not in self._members:
             return None, None, None
         names = self.texts("target_name") or (() if key == "y" else (key,))
         return None, self[key], names[0] if len(names) == 1 else names or None
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Return an array of text by its name, or None."""
-        return tuple(map(str, np.atleast_1d(self[key]))) if key in self else None
+        return tuple(map(str, np.atleast_1d(self[key]))) if key in self._members else None
 
     def sparse(self) -> Any:
         """Return the sparse matrix (m, n) that SciPy's ``save_npz`` wrote."""
         names = ("data", "shape", "indices", "indptr", "row", "col", "offsets")
-        return checked_sparse(self._form(), {name: self[name] for name in names if name in self})
+        parts = {name: self[name] for name in names if name in self._members}
+        return checked_sparse(self._form(), parts)
 
     def sparse_shape(self) -> tuple[int, int]:
         """Return the shape (m, n) that a sparse matrix declares, and has offsets for."""
@@ -255,17 +251,16 @@ def npy_header(source: Source) -> ArrayHeader:
 
 def map_rows(source: Source, header: ArrayHeader, start: int, stop: int) -> Any:
     """Map rows start, ..., stop - 1 of an npy file; only their part where it is stored by rows."""
-    with source.guarded():
-        if header.by_columns:
-            return np.load(source.path, mmap_mode="r")[start:stop]
-        width = header.shape[1]
-        return np.memmap(
-            source.path,
-            dtype=header.dtype,
-            mode="r",
-            offset=header.offset + start * width * header.dtype.itemsize,
-            shape=(stop - start, width),
-        )
+    if header.by_columns:
+        return np.load(source.path, mmap_mode="r")[start:stop]
+    width = header.shape[1]
+    return np.memmap(
+        source.path,
+        dtype=header.dtype,
+        mode="r",
+        offset=header.offset + start * width * header.dtype.itemsize,
+        shape=(stop - start, width),
+    )
 
 
 @contextmanager

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.cells import MISSING
+from sketchlasso.files.cells import is_missing
 from sketchlasso.files.mixed import Gathered
 from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source, require
-from sketchlasso.files.table import Table, dense_blocks, names_to_write
+from sketchlasso.files.table import Table, columns_to_write, names_to_write
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import UnfitError, check_memory
 
@@ -87,11 +87,10 @@ def open_batches(
             )
         return
     pyarrow = require("pyarrow", "reading Arrow files")
-    ipc = require("pyarrow.ipc", "reading Arrow files")
     with _guarded(source), pyarrow.memory_map(str(source.path)) as mapped:
         stream = mapped.read(6) != b"ARROW1"
         mapped.seek(0)
-        reader = ipc.open_stream(mapped) if stream else ipc.open_file(mapped)
+        reader = pyarrow.ipc.open_stream(mapped) if stream else pyarrow.ipc.open_file(mapped)
         number = 0 if stream else reader.num_record_batches
         found = reader if stream else (reader.get_batch(i) for i in range(number))
         batches = map(_checked, found)
@@ -124,13 +123,9 @@ def write_arrow(path: Path, table: Table, *, parquet: bool = False) -> None:
 def _batches(path: Path, table: Table) -> Iterator[Any]:
     pyarrow = require("pyarrow", "writing these files")
     names = names_to_write(path, table)
-    for chosen, block in dense_blocks(table):
-        columns = [pyarrow.array(column) for column in np.ascontiguousarray(block.T)]
-        if table.ids is not None:
-            columns.insert(0, pyarrow.array(table.ids[chosen].tolist()))
-        if table.y is not None:
-            columns.append(pyarrow.array(table.y[chosen].tolist()))
-        yield pyarrow.record_batch(columns, names=names)
+    for columns in columns_to_write(table):
+        native = [column.astype(column.dtype.newbyteorder("="), copy=False) for column in columns]
+        yield pyarrow.record_batch(list(map(pyarrow.array, native)), names=names)
 
 
 @contextmanager
@@ -176,7 +171,7 @@ def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
     column, cells = _texts(column)
     if cells is not None:
         for row, cell in enumerate(cells, start=len(body)):
-            if cell is not None and cell.strip().lower() not in MISSING:
+            if cell is not None and not is_missing(cell):
                 body.texts[place][row] = cell.strip()
     elif pyarrow.types.is_temporal(column.type):
         body.dates.add(place)

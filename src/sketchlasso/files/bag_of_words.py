@@ -181,10 +181,10 @@ def _vocabulary(
 
 def _beside(path: Path) -> Path | None:
     """Return the path of the vocabulary of docword.NAME.txt: vocab.NAME.txt, never compressed."""
-    name = path.name.removesuffix(path.suffix) if path.suffix in COMPRESSIONS else path.name
-    if not name.startswith("docword."):
+    name = path.stem if path.suffix.lower() in COMPRESSIONS else path.name
+    if not name.lower().startswith("docword."):
         return None
-    return path.with_name("vocab." + name.removeprefix("docword."))
+    return path.with_name("vocab." + name[len("docword.") :])
 
 
 def _write_words(path: Path, words: tuple[str, ...]) -> None:

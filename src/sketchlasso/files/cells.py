@@ -116,7 +116,12 @@ class Cells:
 
 def is_number(cell: str) -> bool:
     """Whether a cell is a finite or infinite number; a missing value is not."""
-    return cell.strip().lower() not in MISSING and parses(cell)
+    return not is_missing(cell) and parses(cell)
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell is empty or one of the words for a missing value."""
+    return cell.strip().lower() in MISSING
 
 
 def parses(word: str | bytes, kind: type[int] | type[float] = float) -> bool:

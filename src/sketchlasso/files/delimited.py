@@ -16,11 +16,11 @@ from typing import TextIO
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.cells import MISSING, is_number, with_point
+from sketchlasso.files.cells import is_missing, is_number, with_point
 from sketchlasso.files.mixed import Gathered
 from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
-from sketchlasso.files.table import Table, dense_blocks, names_to_write
+from sketchlasso.files.table import Table, columns_to_write, names_to_write
 from sketchlasso.storage import replacing
 from sketchlasso.types import FloatArray
 
@@ -50,7 +50,7 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
     names, y = names_to_write(path, table), table.y
     labels = np.unique(y).tolist() if y is not None and y.dtype.kind == "U" else []
     for label in labels:
-        if is_number(label) or label.strip().lower() in MISSING or label != label.strip():
+        if is_number(label) or is_missing(label) or label != label.strip():
             raise InvalidInputError(
                 f"{path} cannot be written: the text label {label!r} would not be read back as "
                 "it is; choose other labels or write an npz file."
@@ -64,15 +64,8 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
             quoting=csv.QUOTE_NONNUMERIC,
         )
         writer.writerow(names)
-        for chosen, block in dense_blocks(table):
-            records = block.tolist()
-            if table.ids is not None:
-                for record, key in zip(records, table.ids[chosen].tolist(), strict=True):
-                    record.insert(0, key)
-            if y is not None:
-                for record, label in zip(records, y[chosen].tolist(), strict=True):
-                    record.append(label)
-            writer.writerows(records)
+        for columns in columns_to_write(table):
+            writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def find_separator(lines: Sequence[str]) -> str:
@@ -101,7 +94,7 @@ def has_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
         return False
     pairs = zip(first, second, strict=True)
     return any(
-        not is_number(above) and above.strip().lower() not in MISSING and is_number(below)
+        not is_number(above) and not is_missing(above) and is_number(below)
         for above, below in pairs
     )
 
@@ -193,6 +186,6 @@ def _numbers_and_texts(cells: Sequence[str]) -> tuple[FloatArray, dict[int, str]
     for i, cell in enumerate(cells):
         if is_number(cell):
             values[i] = float(cell)
-        elif cell.strip().lower() not in MISSING:
+        elif not is_missing(cell):
             texts[i] = cell.strip()
     return values, texts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -23,8 +24,8 @@ from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import TableMatrix, as_real, as_response
 from sketchlasso.storage.door import check_memory, in_words
 
-# Memory that work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen
-# from it, and products. PRODUCTS are the bytes of products counted per row of any length.
+# Work on a block takes at most COPIES times its memory: the block, a copy while it is read, rows
+# chosen from it, and products. PRODUCTS are the bytes of products per row, whatever its length.
 COPIES = 4
 PRODUCTS = 8 * PRODUCT_COLUMNS
 
@@ -84,14 +85,13 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
         entries = stored.header("data" if sparse else stored.matrix_key())
         shape = stored.sparse_shape() if sparse else entries.shape
         column, y, name = stored.target(options.target)
-    if len(shape) != 2 or shape[0]:
-        check_matrix(source, replace(entries, shape=shape), "its matrix")
+    check_matrix(source, replace(entries, shape=shape), "its matrix")
     columns = replace(options, target=column).columns(source, names, shape[1])
     dtype = options.type_of(entries.dtype)
-    stored_entries = int(np.prod(entries.shape, dtype=np.int64))
-    size = stored_entries * dtype.itemsize
+    count = math.prod(entries.shape)
+    size = count * dtype.itemsize
     if sparse:
-        size += 4 * stored_entries + 4 * (shape[0] + 1)
+        size += 4 * count + 4 * (shape[0] + 1)
     if column is not None:
         y = read_source(source, options).y  # a column of the matrix costs reading it
         name = columns.target_name
@@ -104,12 +104,11 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
 
 def _scan_npy(source: Source, options: ReadOptions) -> Scan:
     header = npy_header(source)
-    if header.ndim != 2 or header.shape[0]:
-        check_matrix(source, header, "its array")
-    rows, width = header.shape[0], header.shape[1]
+    check_matrix(source, header, "its array")
+    rows, width = header.shape
     columns = options.columns(source, None, width)
     y = None
-    if columns.target is not None and rows:
+    if columns.target is not None:
         check_memory(8 * rows, "the target")
         y = np.empty(rows)
         step = max(1, (1 << 22) // (width * header.dtype.itemsize))  # map a few MiB at a time
@@ -152,7 +151,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
                     last = pairs[0].rsplit(None, 1)[-1]
                     highest = max(highest, int(last.partition(b":")[0]))
                     entries += pairs[0].count(b":")
-            except (ValueError, IndexError) as problem:
+            except ValueError as problem:
                 read_svmlight(source, options)  # its message names the line and the fault
                 raise source.misread(problem) from problem
     if not labels:
@@ -161,8 +160,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
     rows = len(labels)
     size = entries * (dtype.itemsize + 4) + 4 * (rows + 1)
     cuts, y = np.array([0, rows]), np.array(labels)
-    found = Scan(source, rows, 0, dtype, True, size, cuts, y)
-    return replace(found, lowest=int(lowest), highest=int(highest))
+    return Scan(source, rows, 0, dtype, True, size, cuts, y, lowest=int(lowest), highest=highest)
 
 
 def _scan_by_reading(source: Source, options: ReadOptions) -> Scan:
@@ -221,13 +219,13 @@ class ShardBlock:
     def load(self) -> TableMatrix:
         """Read the rows: an array or csr_array of shape (rows, columns) and type `dtype`."""
         source = Source.of(self.path, self.format)
-        if self.format == "npy":
-            X: Any = self._mapped(source)
-        elif self.groups is not None:
-            with source.guarded():
+        with source.guarded():
+            if self.format == "npy":
+                X: Any = self._mapped(source)
+            elif self.groups is not None:
                 X = read_arrow(source, self.options, self.groups).X
-        else:
-            X = read_source(source, self.options).X
+            else:
+                X = read_source(source, self.options).X
         dense = isinstance(X, np.ndarray)
         if X.shape != (self.rows, self.columns) or dense == self.sparse:
             raise source.damaged("has changed since it was scanned")

@@ -128,7 +128,7 @@ def read_shards(
         )
     if kept[0].source.format == "svmlight":
         options, kept = _same_indices(options, kept)
-    _check_alike(kept, [found.source for found in scans])
+    _check_alike(kept, sources)
     strict = None if limit is None else str(memory)
     blocks = [
         block

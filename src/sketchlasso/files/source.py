@@ -311,12 +311,12 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, ...]:
         return tuple(line.rstrip("\r\n") for line in file)
 
 
-def require(module: str, feature: str) -> Any:
-    """Import an optional package of the extra `files`."""
+def require(module: str, feature: str, extra: str = "files") -> Any:
+    """Import a module of an optional package, which belongs to an extra; `feature` needs it."""
     try:
         return importlib.import_module(module)
     except ImportError as missing:
-        raise MissingExtraError(feature, module.partition(".")[0], "files") from missing
+        raise MissingExtraError(feature, module.partition(".")[0], extra) from missing
 
 
 def _listed(words: Any) -> str:

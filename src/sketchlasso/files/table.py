@@ -21,7 +21,7 @@ from sketchlasso.types import IntArray, RealArray
 
 TableMatrix: TypeAlias = "RealArray | sparse.csr_array[Any, tuple[int, int]]"
 
-# Cells turned dense together when a table is written.
+# Cells written at a time.
 CELLS = 1 << 18
 
 
@@ -206,14 +206,23 @@ def refuse_target(path: Path, table: Table) -> None:
         )
 
 
-def dense_blocks(table: Table) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Yield the rows of X in dense blocks; a sparse X is never made dense as a whole."""
+def columns_to_write(table: Table) -> Iterator[list[NDArray[Any]]]:
+    """Yield the columns of a file, as named by :func:`names_to_write`, for blocks of rows (b,).
+
+    A sparse X is never made dense as a whole.
+    """
     rows, width = table.shape
     size = max(1, CELLS // width)
     for start in range(0, rows, size):
         chosen = slice(start, start + size)
         block: Any = table.X[chosen]
-        yield chosen, np.asarray(block) if isinstance(table.X, np.ndarray) else block.toarray()
+        dense = np.asarray(block) if isinstance(table.X, np.ndarray) else block.toarray()
+        columns = list(np.ascontiguousarray(dense.T))
+        if table.ids is not None:
+            columns.insert(0, table.ids[chosen])
+        if table.y is not None:
+            columns.append(table.y[chosen])
+        yield columns
 
 
 def as_real(values: NDArray[Any], dtype: np.dtype[Any] | None = None) -> RealArray:

@@ -17,8 +17,8 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.source import COMPRESSIONS, Source, plain_ending
-from sketchlasso.graphs.graph import Attributes, Graph, Rule, import_networkx, records
+from sketchlasso.files.source import COMPRESSIONS, Source, plain_ending, require
+from sketchlasso.graphs.graph import Attributes, Graph, Rule, records
 from sketchlasso.storage import replacing
 
 # Names of nodes, links with their attributes, and attributes of the graph.
@@ -99,7 +99,7 @@ def _write_gexf(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> 
     for name, more in made.nodes(data=True):
         for text in (name, *more, *more.values()):
             _writable(str(text))
-    import_networkx("writing GEXF").write_gexf(made, file)
+    require("networkx", "writing GEXF", "graph").write_gexf(made, file)
 
 
 def _write_graphml(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
@@ -208,7 +208,7 @@ def _read_csv(source: Source) -> Parts:
 
 
 def _read_xml(reader: str, source: Source) -> Parts:
-    networkx = import_networkx("reading GraphML and GEXF")
+    networkx = require("networkx", "reading GraphML and GEXF", "graph")
     try:
         with source.open() as file:
             found = getattr(networkx, reader)(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
@@ -10,8 +9,9 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sketchlasso.errors import InvalidInputError, MissingExtraError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.files.options import nearest
+from sketchlasso.files.source import require
 from sketchlasso.graphs.layout import force_layout, ring
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray
@@ -125,7 +125,7 @@ class Graph:
         ndarray of shape (n_nodes,)
             0 for nodes of the largest group, 1 for the next; -1 for nodes without links.
         """
-        networkx = import_networkx("finding communities")
+        networkx = require("networkx", "finding communities", "graph")
         found = networkx.community.louvain_communities(
             self.without_isolated().to_networkx(),
             resolution=resolution,
@@ -178,7 +178,8 @@ class Graph:
             Edges have a `weight`, absolute because functions of networkx need that, a `sign`, 1
             or -1, and the edge attributes.
         """
-        graph = import_networkx("making a networkx graph").Graph(rule=self.rule)
+        networkx = require("networkx", "making a networkx graph", "graph")
+        graph = networkx.Graph(rule=self.rule)
         graph.add_nodes_from((row.pop("id"), row) for row in records(self.node_table(attributes)))
         graph.add_edges_from(
             (row.pop("source"), row.pop("target"), row) for row in records(self.link_table())
@@ -268,23 +269,11 @@ def join_directions(
     forward, backward = np.zeros(len(keys)), np.zeros(len(keys))
     forward[place[row < column]] = values[row < column]
     backward[place[row > column]] = values[row > column]
-    joined = _joined(forward, backward, rule)
+    high, low = np.maximum(forward, backward), np.minimum(forward, backward)
+    if rule == "or":
+        joined = np.where(high >= -low, high, low)
+    else:
+        joined = np.where(low > 0, low, np.where(high < 0, high, 0.0))
     kept = joined != 0
     edges = np.column_stack(np.divmod(keys[kept], max(1, n))).astype(np.intp)
     return edges, joined[kept]
-
-
-def _joined(forward: FloatArray, backward: FloatArray, rule: Rule) -> FloatArray:
-    """Return one weight for both directions, zero for no link; the directions may be swapped."""
-    high, low = np.maximum(forward, backward), np.minimum(forward, backward)
-    if rule == "or":
-        return np.where(high >= -low, high, low)
-    return np.where(low > 0, low, np.where(high < 0, high, 0.0))
-
-
-def import_networkx(feature: str) -> Any:
-    """Import networkx; `feature` is what needs it."""
-    try:
-        return importlib.import_module("networkx")
-    except ImportError as missing:
-        raise MissingExtraError(feature, "networkx", "graph") from missing

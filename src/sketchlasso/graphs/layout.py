@@ -25,7 +25,7 @@ from sketchlasso.types import FloatArray, IntArray
 
 # Steps, exaggeration and momentum: groups find their places first, then nodes.
 STAGES = ((150, 12.0, 0.5), (150, 4.0, 0.8), (200, 1.5, 0.8))
-# Width of a cell, where distances are measured in the width of the kernel, and most cells per side.
+# Width of a cell, in widths of the kernel, and most cells per side.
 CELL = 0.5
 MOST_CELLS = 512
 # Largest graph in which overlapping nodes are pushed apart, and in how many rounds.
@@ -71,7 +71,7 @@ def _apart(places: FloatArray) -> FloatArray:
     """
     count = len(places)
     least = min(0.08, 0.3 / np.sqrt(count))
-    # Where two coincide there is no direction to push in; golden angles give each its own.
+    # Nodes that coincide have no direction to move in; golden angles give each its own.
     angles = np.pi * (3 - np.sqrt(5)) * np.arange(count)
     places = places + 1e-3 * least * np.column_stack([np.cos(angles), np.sin(angles)])
     for _ in range(ROUNDS_APART):
@@ -82,7 +82,7 @@ def _apart(places: FloatArray) -> FloatArray:
         far = np.linalg.norm(along, axis=1, keepdims=True)
         push = (least - far) * along / np.maximum(far, np.finfo(float).tiny)
         total = _at_ends(i, j, push, count)
-        # The mean of all pushes, because their sum would be too large in a crowd.
+        # The mean of all pushes: their sum would be too large where many nodes overlap.
         places = (
             places + total / np.maximum(1, np.bincount(np.append(i, j), minlength=count))[:, None]
         )

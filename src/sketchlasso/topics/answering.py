@@ -36,7 +36,7 @@ AUTOMATIC_SHARE = 0.7
 # Standard errors that the link of a word with the query must have. A link that comes from a few
 # documents has about the square root of their number.
 EVIDENCE = np.sqrt(2.0)
-# With fewer documents there are too few to learn or to judge from.
+# Fewest documents to learn and to judge from.
 FEWEST_DOCUMENTS = 20
 # How many of the strongest words of a query have their links checked.
 FEWEST_CANDIDATES = 200

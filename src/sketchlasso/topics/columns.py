@@ -12,7 +12,7 @@ from sketchlasso.kernels.columns import column_moments
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 
-# A share of the squares of a column that is rounding: the column does not vary.
+# A column that varies by less than this share of its squares is constant up to rounding.
 CONSTANT = 1e-12
 
 

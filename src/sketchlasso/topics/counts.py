@@ -107,7 +107,7 @@ def vocabulary_beside(path: Path, width: int) -> Path | None:
 
     For ``NAME_counts.npz`` or ``NAME.npz`` it is ``NAME_vocab.txt`` or ``vocab.txt``.
     """
-    stem = path.name.removesuffix(path.suffix)
+    stem = path.stem
     for name in (f"{stem.removesuffix('_counts')}_vocab.txt", f"{stem}_vocab.txt", "vocab.txt"):
         place = path.with_name(name)
         if place.is_file() and len(names_from(place) or ()) == width:
@@ -133,7 +133,7 @@ def _ordered(columns: Mapping[str, int], width: int) -> tuple[str, ...]:
 
 
 def count_words(
-    documents: Sequence[str], vectorizer: Any = None
+    documents: Sequence[str], vectorizer: Any
 ) -> tuple[SparseRows, tuple[str, ...], dict[str, Any]]:
     """Return the counts (n_documents, n_words), the words, and a record of the vectoriser.
 

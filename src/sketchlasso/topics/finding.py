@@ -229,7 +229,7 @@ def _topics(imager: TopicImager, members: list[IntArray], again: list[IntArray])
     main = Topics((), corpus.titles, shares).main
     led = np.bincount(main[main >= 0], minlength=len(members))
     if not led.all():
-        # A topic that leads no document is no topic; the others lead the same ones without it.
+        # Drop topics that lead no document; the others lead the same documents without them.
         return _topics(imager, [members[number] for number in np.flatnonzero(led)], again)
     topics = [
         Topic(

@@ -35,8 +35,8 @@ def read_folder(
     wanted = {ending.lower() for ending in endings}
     texts, titles, cut = [], [], 0
     others: Counter[str] = Counter()
-    walk = _FolderWalk(folder, follow_links)
-    for path in walk:
+    left_out: list[str] = []
+    for path in _files_below(folder, follow_links, left_out):
         if path.suffix.lower() not in wanted:
             others[path.suffix.lower()] += 1
             continue
@@ -48,9 +48,9 @@ def read_folder(
             cut += len(data) > max_bytes
     if not texts:
         found = ", ".join(ending or "none" for ending, _ in others.most_common(5)) or "no files"
-        if walk.left_out:
+        if left_out:
             raise InvalidInputError(
-                f"the folder {folder} holds no text files besides {walk.left_out} symbolic links "
+                f"the folder {folder} holds no text files besides {len(left_out)} symbolic links "
                 "out of it, which are not followed; pass ",
                 Argument("follow_links", True),
                 " to read them.",
@@ -61,44 +61,37 @@ def read_folder(
             Argument("endings"),
             " with those to read ('' for names without one).",
         )
-    return texts, titles, {"cut_files": cut, "links_left_out": walk.left_out}
+    return texts, titles, {"cut_files": cut, "links_left_out": len(left_out)}
 
 
-class _FolderWalk:
-    """The files below a folder; `left_out` counts links out of it that were not followed."""
+def _files_below(folder: Path, follow_links: bool, left_out: list[str]) -> Iterator[Path]:
+    """Yield the files below a folder; add links out of it that are not followed to `left_out`."""
+    home = os.path.realpath(folder)
+    seen: set[str] = set()
 
-    def __init__(self, folder: Path, follow_links: bool) -> None:
-        self.folder, self.follow_links = folder, follow_links
-        self.left_out = 0
-        self._home = os.path.realpath(folder)
-
-    def __iter__(self) -> Iterator[Path]:
-        seen: set[str] = set()
-        for place, folders, names in os.walk(
-            self.folder, onerror=_refuse, followlinks=self.follow_links
-        ):
-            if self.follow_links:
-                real = os.path.realpath(place)
-                if real in seen:  # links can lead in a circle
-                    folders.clear()
-                    continue
-                seen.add(real)
-            visible = sorted(n for n in folders if n not in SKIPPED and not n.startswith("."))
-            folders[:] = [name for name in visible if self._wanted(os.path.join(place, name))]
-            for name in sorted(names):
-                path = Path(place) / name
-                if not name.startswith(".") and path.is_file() and self._wanted(str(path)):
-                    yield path
-
-    def _wanted(self, path: str) -> bool:
+    def wanted(path: str) -> bool:
         """Whether to read a file or enter a folder."""
-        if self.follow_links or not os.path.islink(path):
+        if follow_links or not os.path.islink(path):
             return True
-        inside = Path(os.path.realpath(path)).is_relative_to(self._home)
+        inside = Path(os.path.realpath(path)).is_relative_to(home)
+        if not inside:
+            left_out.append(path)
         # A folder inside is visited anyway; following a link to it would read it twice.
-        wanted = inside and not os.path.isdir(path)
-        self.left_out += not inside
-        return wanted
+        return inside and not os.path.isdir(path)
+
+    for place, folders, names in os.walk(folder, onerror=_refuse, followlinks=follow_links):
+        if follow_links:
+            real = os.path.realpath(place)
+            if real in seen:  # links can lead in a circle
+                folders.clear()
+                continue
+            seen.add(real)
+        visible = sorted(n for n in folders if n not in SKIPPED and not n.startswith("."))
+        folders[:] = [name for name in visible if wanted(os.path.join(place, name))]
+        for name in sorted(names):
+            path = Path(place) / name
+            if not name.startswith(".") and path.is_file() and wanted(str(path)):
+                yield path
 
 
 def _refuse(problem: OSError) -> None:

@@ -15,7 +15,7 @@ from sketchlasso.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from sketchlasso.topics.imager import TopicImager
 
-# A word in fewer documents has too few in either half to learn from.
+# A word in fewer documents is in too few of each half to learn from.
 RARE = 20
 USUAL_WORDS = 10  # default of image
 FINER_RANK = 100  # default of the imager

@@ -1,4 +1,4 @@
-"""Ask a corpus about a word."""
+"""The estimator that explains the words of a corpus."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ class TopicImager(BaseEstimator):
         """
         check_is_fitted(self)
         question = self._question(n_words, None, radius, positive)
-        return image_everything(self, question, self._answer, path, progress)
+        return image_everything(self, question, path, progress)
 
     def documents(self, image: TopicImage, count: int = 5) -> list[DocumentMatch]:
         """The documents with the largest weights of an image's words and of the query."""

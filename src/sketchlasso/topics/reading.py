@@ -212,16 +212,12 @@ def _kind(source: str | os.PathLike[str]) -> str:
 
 
 def _from_counts(path: Path, vocabulary: Any, titles: Names) -> Corpus:
-    if format_of(path) == "bag-of-words" and isinstance(vocabulary, str | os.PathLike):
-        table = read_table(path, vocabulary=vocabulary)
-    else:
-        table = read_table(path)
+    words = vocabulary if isinstance(vocabulary, str | os.PathLike) else None
+    table = read_table(path, vocabulary=words if format_of(path) == "bag-of-words" else None)
     if vocabulary is None and table.feature_names is None:
-        vocabulary = vocabulary_beside(path, table.shape[1])
+        vocabulary = words = vocabulary_beside(path, table.shape[1])
     corpus = corpus_from_matrix(table, vocabulary, titles)
-    if isinstance(vocabulary, str | os.PathLike):
-        corpus = replace(corpus, settings={"vocabulary": str(vocabulary)})
-    return corpus
+    return corpus if words is None else replace(corpus, settings={"vocabulary": str(words)})
 
 
 def _beginnings(texts: Sequence[str]) -> list[str]:

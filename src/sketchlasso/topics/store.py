@@ -15,7 +15,6 @@ from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import TOPICS
 from sketchlasso.storage.door import UnfitError, check_facts, check_lengths
 from sketchlasso.storage.sparse import checked_csr
-from sketchlasso.topics.answering import Question
 from sketchlasso.topics.corpus import Corpus, stop_list, weigh
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def load_topics(path: str | os.PathLike[str]) -> TopicImager:
         check_facts(header, {"settings": (dict,), "corpus": (dict,), "sketch": (dict,)})
         check_facts(header["settings"], SETTINGS)
         imager = TopicImager(**header["settings"])
-        Question.checked(1, None, imager.radius, imager.positive)
+        imager._question(1)
         stop_list(imager.stop_words)
         imager.sketch_ = Sketch.unpacked(header["sketch"], _below(arrays, SKETCH))
         corpus = unpack_corpus(header["corpus"], _below(arrays, CORPUS))

@@ -42,7 +42,7 @@ class Vocabulary:
     def indices(self, words: Sequence[str], parameter: str | None = None) -> IntArray:
         """Return the columns (k,) of words; reject the first unknown one.
 
-        The error names the `parameter` that the words are from, unless they were asked for.
+        The error names the `parameter` that the words come from; None for the words of a query.
         """
         found = []
         for word in words:

@@ -203,7 +203,6 @@ def load_images(path: str | os.PathLike[str]) -> WordImages:
 def image_everything(
     imager: TopicImager,
     question: Question,
-    answer: Callable[[Queries, Question], Answers],
     path: str | os.PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
 ) -> WordImages:
@@ -213,7 +212,7 @@ def image_everything(
     """
 
     def solved(words: IntArray) -> Answers:
-        return _strongest(answer(Queries.single(words), question), question.n_words)
+        return _strongest(imager._answer(Queries.single(words), question), question.n_words)
 
     settings = _settings(imager, question)
     count = len(imager.words_)
@@ -264,7 +263,7 @@ def _strongest(answers: Answers, n_words: int) -> Answers:
     """The answers with the `n_words` strongest weights of each row only."""
     rows = []
     for number in range(answers.coef.shape[0]):
-        words, weights = answers.row(number)
-        kept = np.sort(np.argsort(-np.abs(weights), kind="stable")[:n_words])
-        rows.append((words[kept], weights[kept]))
+        words, weights = answers.strongest(number, n_words)
+        order = np.argsort(words)
+        rows.append((words[order], weights[order]))
     return replace(answers, coef=stack_rows(rows, answers.coef.shape[1]))

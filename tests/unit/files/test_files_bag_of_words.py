@@ -16,15 +16,16 @@ def docword(tmp_path):
     def write(text, name="docword.toy.txt"):
         path = tmp_path / name
         data = text.encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        path.write_bytes(gzip.compress(data) if name.lower().endswith(".gz") else data)
         return path
 
     return write
 
 
-def test_words_are_found_beside_the_counts(docword, tmp_path):
+@pytest.mark.parametrize("name", ["docword.toy.txt.gz", "Docword.toy.txt.GZ"])
+def test_words_are_found_beside_the_counts(docword, tmp_path, name):
     (tmp_path / "vocab.toy.txt").write_text("one\nzwei\ntrès\n", encoding="utf-8")
-    table = read_table(docword(GOOD, "docword.toy.txt.gz"))
+    table = read_table(docword(GOOD, name))
     assert np.array_equal(table.X.toarray(), [[1, 0, 2], [0, 1, 0]])
     assert table.X.dtype == np.float64
     assert table.feature_names == ("one", "zwei", "très")

@@ -110,6 +110,17 @@ def test_single_precision_stays(folder):
         assert again.dtype == np.float32 and np.array_equal(again, X)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "npz", "npy", "mtx"])
+@pytest.mark.parametrize("dtype", [">f8", ">i4"])
+def test_bytes_in_the_other_order_come_back(tmp_path, ending, dtype):
+    if ending in ("parquet", "feather"):
+        pytest.importorskip("pyarrow")
+    X = np.arange(6.0).reshape(3, 2)
+    np.save(tmp_path / "a.npy", X.astype(dtype))
+    write_table(tmp_path / f"b.{ending}", read_table(tmp_path / "a.npy"))
+    assert np.array_equal(read_table(tmp_path / f"b.{ending}").X, X)
+
+
 @settings(max_examples=60)
 @given(table=tables("any"))
 def test_npz_comes_back(folder, table):
