@@ -82,7 +82,7 @@ def all_rows(n_samples: int) -> RowSets:
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
-    """Sample weights (m,), finite and >= 0."""
+    """Sample weights (m,), finite and >= 0, some of them > 0."""
     refuse_unreal("sample_weight", sample_weight)
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
@@ -101,6 +101,11 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     bad = weights[~(np.isfinite(weights) & (weights >= 0))]
     if bad.size:
         raise InvalidInputError(f"sample_weight must hold finite numbers >= 0, not {bad[0]:g}.")
+    if not (weights > 0).any():
+        raise InvalidInputError(
+            "sample_weight is zero on every row, but at least one row needs weight; give weight to "
+            "some rows."
+        )
     return weights
 
 
@@ -195,6 +200,8 @@ def leave_one_out_rows(n_samples: int, rows: IntArray | None = None) -> RowSets:
     if n_samples < 2:
         raise InvalidInputError(f"leave-one-out needs at least 2 rows; got {n_samples}")
     chosen = np.arange(n_samples) if rows is None else _indices(0, np.asarray(rows), n_samples)
+    if len(chosen) == 0:
+        raise InvalidInputError("rows is empty; give at least one row to leave out.")
     return RowSets(n_samples, tuple(RowSet(chosen[[i]], chosen[[i]]) for i in range(len(chosen))))
 
 
