@@ -187,7 +187,6 @@ class SinglePenalty:
 class Searched:
     """Attributes of a search for penalty and radius."""
 
-    sketch_: Sketch | None
     alpha_min_: Any
     alpha_1se_: Any
     alphas_: FloatArray

@@ -110,7 +110,7 @@ def _searches_at_once(
     engine, sketch = active_engine(), plans[0][1]()
     if sketch is None or (engine is not None and engine.remote):
         return 1
-    fitting = KEPT_BYTES // kept_bytes(data.matrix_for(sketch), sketch, len(rows))
+    fitting = KEPT_BYTES // kept_bytes(data.X, sketch, len(rows))
     return int(max(1, min(thread_count(spec.n_jobs), fitting)))
 
 

@@ -58,16 +58,6 @@ class Prepared:
         """Whether X is in blocks, which give no single columns."""
         return isinstance(self.X, BlockMatrix)
 
-    def matrix_for(self, sketch: Sketch | None) -> Any:
-        """X for a fit on a sketch, or on none.
-
-        Blocks are fitted without a sketch only where the response is constant. No feature is used
-        then, so a matrix of zeros takes their place, which need not be read.
-        """
-        if sketch is None and self.in_blocks:
-            return sparse.csr_array(self.X.shape, dtype=self.X.dtype)
-        return self.X
-
     def constant_responses(self, fit_intercept: bool) -> BoolArray:
         """Which responses (t,) an intercept, or nothing, fits exactly, at any penalty."""
         used = self.Y if self.weights is None else self.Y[self.weights > 0]
@@ -137,10 +127,6 @@ def prepare(
     sample_weight = in_memory(sample_weight)
     if sample_weight is not None:
         weights = check_weights(sample_weight, given)
-        if not (weights > 0).any():
-            raise InvalidInputError(
-                "sample_weight is zero on every row, but a fit needs rows; give weight to some."
-            )
         if ready is None:
             rows = np.flatnonzero(weights)
         weights = None if np.all(weights[rows] == 1.0) else weights[rows]
@@ -189,8 +175,12 @@ def task_of(
     The `alphas` are in the units of `data`. When `searching`, fits are only compared with each
     other.
     """
+    X = data.X
+    if sketch is None and data.in_blocks:
+        # The responses are constant, so no feature is used: zeros save the passes over the blocks.
+        X = sparse.csr_array(X.shape, dtype=X.dtype)
     return Task(
-        as_rows(data.matrix_for(sketch)),
+        as_rows(X),
         data.Y[:, columns],
         weights=data.weights,
         alphas=alphas,

@@ -23,7 +23,7 @@ from sketchlasso.data.opening import split_choice, split_rows
 from sketchlasso.instances.rows import RowSets
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import centre
-from sketchlasso.problem.reduction import reduce_statistics
+from sketchlasso.problem.reduction import Reduced, reduce_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 # Sorted rows (r,) to sum over, and their weights (r,) or None for one.
@@ -145,16 +145,12 @@ def _sums_of_block(
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedSets:
+class ReducedSets(Reduced):
     """Reduced forms of G row sets and t responses."""
 
-    roots: FloatArray  # (G, k, k)
-    c: FloatArray  # (G, t, k)
-    s: FloatArray  # (G, t)
     # (G, t): weighted mean of the responses over the training rows; zero without an intercept.
     y_mean: FloatArray
     energy: FloatArray  # (G, t): weighted sum of squares of the (centred) responses
-    rebuilt: int  # sets that were rebuilt from their rows because a downdate was not safe
 
 
 def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: bool) -> ReducedSets:
@@ -166,7 +162,7 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
     shifted, shift = Y, np.zeros(Y.shape[1])
     if fit_intercept:
         shifted, shift = centre(Y, _weights_of_all(rows))
-    stack, rebuilt = _stacked(Q, shifted, rows)
+    stack = _stacked(Q, shifted, rows)
     shifts = np.tile(shift, (len(rows), 1))
     # Sums of squares that those of every set come from, before any subtraction.
     sizes = stack.yy.copy()
@@ -178,14 +174,7 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
         own, parts = _centred(parts, shifts[drowned], fit_intercept)
         stack, means[drowned] = stack.with_sets(drowned, parts), own
     reduced = reduce_statistics(stack.K, stack.g, stack.yy)
-    return ReducedSets(
-        roots=reduced.roots,
-        c=reduced.c,
-        s=reduced.s,
-        y_mean=means,
-        energy=stack.yy,
-        rebuilt=rebuilt + len(drowned),
-    )
+    return ReducedSets(**vars(reduced), y_mean=means, energy=stack.yy)
 
 
 def _centred(
@@ -230,11 +219,8 @@ def _around_own_means(
     return Statistics.stack(parts), shifts
 
 
-def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[Statistics, int]:
-    """Statistics of every row set from one pass, and a second one for unsafe downdates.
-
-    Returned with the number of unsafe ones.
-    """
+def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> Statistics:
+    """Statistics of every row set from one pass, and a second one for unsafe downdates."""
     if all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows):
         gone = np.concatenate([row_set.removed for row_set in rows])
         wanted, place = np.unique(gone, return_inverse=True)
@@ -261,7 +247,7 @@ def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[Statistics, in
         whole = [rows[int(place)].training(rows.n_samples) for place in unsafe]
         _, again, _ = row_sums(Q, Y, whole)
         stack = stack.with_sets(unsafe, Statistics.stack(again))
-    return stack, len(unsafe)
+    return stack
 
 
 def _unsafe(total: Statistics, sums: Sequence[Statistics], removed: Sequence[int]) -> list[int]:

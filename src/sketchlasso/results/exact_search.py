@@ -2,7 +2,7 @@
 
 Penalties follow lambda = alpha ||r|| on all rows, evenly spaced in log scale from the largest:
 the grid of other LASSO software, whose end means the same for data with little noise and with
-much. In stages of a few penalties, the path on all rows says which alphas have these lambdas, the
+much. In stages of a few penalties, the path on all rows gives the alphas of these lambdas, the
 folds are solved for them and judged on their held-out rows, and responses whose scores are well
 past their best are done. Where the best is still at the end of the grid, the grid goes on.
 
@@ -89,7 +89,7 @@ class _Search:
         self._largest = np.zeros(t)
         # Responses that are fitted exactly at their last penalty on all rows.
         self._exact: set[int] = set()
-        # Steps of the next stage and what all rows say of it, if that was found beside the last.
+        # Steps of the next stage and its solutions on all rows, if they were found with the last.
         self._ahead: tuple[FloatArray, dict[tuple[int, int], Descended]] | None = None
         self._looks_ahead = threads > 1
         self.open: list[int] = []
@@ -108,7 +108,11 @@ class _Search:
 
     def stage(self) -> None:
         """Solve and judge the next penalties of the responses that are open."""
-        steps, found = self._ahead or self._look(self._stage_from(self._number))
+        if self._ahead is None:
+            steps = self._stage_from(self._number)
+            found = self._descent.descend(self._lambdas(steps))
+        else:
+            steps, found = self._ahead
         fresh = self._next_penalties(steps, found)
         numbers = [self._number + np.arange(len(part)) for part in fresh]
         keys = [
@@ -163,10 +167,6 @@ class _Search:
         for key in product(range(len(self._rows)), range(len(self._alphas))):
             if not self._ledger.begun(*key):
                 self._ledger.begin(*key, self._descent.chain(*key).target)
-
-    def _look(self, steps: FloatArray) -> tuple[FloatArray, dict[tuple[int, int], Descended]]:
-        """The steps, and what all rows say at their lambdas."""
-        return steps, self._descent.descend(self._lambdas(steps))
 
     def _next_penalties(
         self, steps: FloatArray, found: dict[tuple[int, int], Descended]
@@ -238,7 +238,7 @@ class _Search:
         longest = max(self._count, *(len(part) for part in self._alphas))
         alphas = np.array([_extended(part, longest, self._spacing) for part in self._alphas])
         solution = self._ledger.solution(watch, longest)
-        path = exact_path(solution, alphas, self._task, self._task.terms)
+        path = exact_path(solution, alphas, self._task)
         return CrossValidation(
             path,
             {name: self._scores[name][:, :, None, :longest] for name in self._metrics},

@@ -99,7 +99,7 @@ def fit_sketched(
 def sketched_rows(
     task: Task, sketch: Sketch, rows: RowSets, policies: Sequence[RadiusPolicy]
 ) -> Iterator[SketchedRows]:
-    """The sketches on which the row sets are solved, none of which has seen what it must not."""
+    """The sketches on which the row sets are solved, none made from held-out responses."""
     plain = len(rows) == 1 and not len(rows[0].removed) and rows[0].weights is None
     if not sketch.response_rank or (plain and _holds(sketch, task.Y)):
         yield SketchedRows(_with_bound(sketch, task.X, policies), None, rows)
@@ -241,7 +241,6 @@ def sketched_path(
         **vars(fits),
         alphas=alphas,
         radii=radii,
-        _task=task,
-        _terms=task.full_terms(sketch),
+        _task=replace(task, terms=task.full_terms(sketch)),
         _proved=False,
     )
