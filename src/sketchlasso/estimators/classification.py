@@ -37,7 +37,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Coefficients >= 0 cannot express that a small feature speaks for a class.
+        # With coefficients >= 0 no small value of a feature can indicate a class.
         tags.classifier_tags.poor_score = bool(self.positive)
         return tags
 

@@ -178,7 +178,7 @@ def _on_all_of_x(
         return None
     task = task_of(spec, data, columns, None, spec.alphas, searching=True)
     task = replace(task, alpha_min_ratio=spec.alpha_min_ratio, quiet=True)
-    # Shares of right labels jump about, and would lead the search to the smallest penalties.
+    # Shares of correct labels vary in jumps, and would lead the search to the smallest penalties.
     rival = searched(task, None, None, rows, None, tuple(dict.fromkeys(("mse", spec.scoring))))
     if rival.interrupted or not rival.clearly_better(found, spec.scoring):
         return None

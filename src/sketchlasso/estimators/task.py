@@ -34,7 +34,7 @@ from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# Up to this smaller side a sketch saves nothing.
+# A sketch saves nothing where the smaller side of X is at most this.
 EXACT_BELOW = 500
 # Blocks of the Krylov space that an automatic sketch takes its singular directions from.
 ROUGH_ITERATIONS = 4

@@ -42,7 +42,7 @@ MANY_RESPONSES = 20
 MOST_GROWTH = 2
 # Chains that have Gram matrices of their own, and are held at a time.
 CHAINS_AT_ONCE = 24
-# Up to this many entries of X, most of the time goes into Python, which runs on one thread.
+# Up to this many entries of X, most of the time is spent in Python, which runs on one thread.
 FEW_ENTRIES = 100_000
 
 
@@ -96,7 +96,7 @@ class _Search:
         self._waiting = list(range(t))
 
     def open_next(self) -> bool:
-        """Turn to the responses whose chains are held at a time; whether there are any left."""
+        """Open the next responses, as many as chains are held at a time; False if none is left."""
         size = len(self._waiting)
         if not self._descent.shares_gram:
             size = max(1, CHAINS_AT_ONCE // (len(self._rows) + 1))
@@ -122,8 +122,8 @@ class _Search:
             for fold in range(len(self._rows))
         ]
         then = self._number + len(steps)
-        # The folds leave a thread idle now and then. It finds the penalties of the next stage, if
-        # there will probably be one.
+        # The folds leave a thread idle now and then. It computes the penalties of the next stage,
+        # if there will probably be one.
         following = self._stage_from(then)
         others = self._lambdas(following) if self._looks_ahead and then < self._count else {}
         try:
@@ -162,7 +162,7 @@ class _Search:
         }
 
     def _stop(self) -> None:
-        """End the search at the user's wish; what was not solved holds w = 0."""
+        """End the search because the callback stopped it; unsolved problems hold w = 0."""
         self._stopped = True
         for key in product(range(len(self._rows)), range(len(self._alphas))):
             if not self._ledger.begun(*key):
@@ -213,7 +213,7 @@ class _Search:
         cost = self._scores[metric][:, response, : self._number]
         cost = -cost if greater_is_better(metric) else cost
         means = np.nan_to_num(mean_of(cost), nan=np.inf)
-        # Shares of right labels jump about, and seldom get clearly worse; the squared error does.
+        # Shares of correct labels vary in jumps and seldom get clearly worse; squared errors do.
         past = self._number - 1 - int(np.argmin(means))
         if past >= IN_A_ROW and decided(self._scores["mse"][:, response, : self._number]):
             return True

@@ -1,7 +1,8 @@
 """Solve a task on a sketch and return models of X, also with rows held out.
 
-A sketch that has not seen y serves all row sets, in one batch. One that has is made anew for
-every row set, from its training rows and their responses alone; the unsupervised part is shared.
+A sketch made without y serves all row sets, in one batch. One made with y is made again for every
+row set, from its training rows and their responses alone; the part that does not depend on y is
+shared.
 Each of these sketches (`SketchedRows`) is laid out as problems (`SketchedProblems`) and solved.
 """
 
@@ -37,7 +38,7 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # With a realised radius the l2 term shrinks with the penalty, and good penalties are small.
 REALISED_RATIO = 1e-3
-# A response of which no more than this share lies outside a sketch is in it, but for rounding.
+# A response is in the span of a sketch if at most this share of it, due to rounding, lies outside.
 HELD = 1e-6
 # Arrays of fits with one number per instance.
 NUMBERS = ("primal", "dual", "relative_gap", "n_iter", "status", "radius")
@@ -109,7 +110,7 @@ def sketched_rows(
 
 
 def _holds(sketch: Sketch, Y: FloatArray) -> bool:
-    """Whether the directions of a sketch of all rows started from these responses (m, t)."""
+    """Whether these responses (m, t) are in the span of a sketch of all rows, made from them."""
     centred = Y - Y.mean(axis=0)
     Q = np.asarray(sketch.Q)
     missed = np.linalg.norm(centred - Q @ (Q.T @ centred), axis=0)
