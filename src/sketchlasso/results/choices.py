@@ -280,25 +280,15 @@ def worthwhile(cost: FloatArray) -> float:
 
 
 def closer_looks(cost: FloatArray, places: IntArray, reach: int) -> tuple[BoolArray, int]:
-    """After which of the penalties tried (in decreasing order) a closer look is worthwhile.
+    """After which of the penalties tried a closer look is worthwhile (a,), by costs (folds, a).
 
     Next to the best penalty it is worthwhile where the least-squares parabola through all penalties
     within reach may fall far enough below them. A parabola through the nearest three alone would
     follow the jumps of shares of correct labels. Before the first penalty within one standard error
     of the best, a closer look ends where only one penalty is left between two.
 
-    Parameters
-    ----------
-    cost : ndarray of shape (folds, a)
-    places : ndarray of shape (a,)
-        Of the penalties in their grid; they increase.
-    reach : int
-
-    Returns
-    -------
-    wanted : ndarray of shape (a,)
-    first : int
-        The first penalty within one standard error of the best.
+    The penalties decrease, and their `places` (a,) in the grid increase. Also returns the first
+    penalty within one standard error of the best.
     """
     mean = np.nan_to_num(mean_of(cost), nan=np.inf)
     best = int(np.argmin(mean))
@@ -326,15 +316,8 @@ def _possible_gain(mean: FloatArray, places: IntArray, best: int, reach: int) ->
 def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
     """Whether the costs (folds, a) of decreasing penalties are well past their minimum.
 
-    Folds differ in difficulty, so costs are compared fold by fold: the mean of the differences
-    has a far smaller standard error than the mean cost.
-
-    Parameters
-    ----------
-    cost : ndarray of shape (folds, a)
-        Smaller is better; in the order in which the penalties were tried.
-    in_a_row : int
-        How many of the last penalties have to be out.
+    The last `in_a_row` penalties have to be out. Folds differ in difficulty, so costs are compared
+    fold by fold: the mean of the differences has a far smaller standard error than the mean cost.
     """
     # A fold on which the score is undefined does not count.
     cost = cost[np.isfinite(cost).all(axis=1)]
