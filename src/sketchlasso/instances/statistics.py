@@ -23,7 +23,7 @@ from sketchlasso.data.opening import split_choice, split_rows
 from sketchlasso.instances.rows import RowSets
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import centre
-from sketchlasso.problem.reduction import Reduced, reduce_statistics
+from sketchlasso.problem.reduction import reduce_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 # Sorted rows (r,) to sum over, and their weights (r,) or None for one.
@@ -145,9 +145,12 @@ def _sums_of_block(
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedSets(Reduced):
+class ReducedSets:
     """Reduced forms of G row sets and t responses."""
 
+    roots: FloatArray  # (G, k, k)
+    c: FloatArray  # (G, t, k)
+    s: FloatArray  # (G, t)
     # (G, t): weighted mean of the responses over the training rows; zero without an intercept.
     y_mean: FloatArray
     energy: FloatArray  # (G, t): weighted sum of squares of the (centred) responses
@@ -174,7 +177,13 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
         own, parts = _centred(parts, shifts[drowned], fit_intercept)
         stack, means[drowned] = stack.with_sets(drowned, parts), own
     reduced = reduce_statistics(stack.K, stack.g, stack.yy)
-    return ReducedSets(**vars(reduced), y_mean=means, energy=stack.yy)
+    return ReducedSets(
+        roots=reduced.roots,
+        c=reduced.c,
+        s=reduced.s,
+        y_mean=means,
+        energy=stack.yy,
+    )
 
 
 def _centred(
