@@ -240,6 +240,7 @@ def test_feature_problems_need_an_orthonormal_basis(data):
         (lambda f, y: weighted_rows(np.full(M, np.inf)), "must be finite"),
         (lambda f, y: leave_one_out_rows(1), "leave-one-out needs at least 2 rows; got 1"),
         (lambda f, y: leave_one_out_rows(7, []), "rows is empty; give at least one row"),
+        (lambda f, y: leave_one_out_rows(7, [7]), "rows names row 7, but the data have"),
         (lambda f, y: leave_p_out_rows(5, 5), "p=5 must lie between 1 and 4"),
         (lambda f, y: bootstrap_rows(5, 0), "n_sets=0 must be at least 1"),
         (lambda f, y: complementary_pairs(1, 1), "pass n_pairs >= 1 and 2 rows"),
