@@ -43,7 +43,7 @@ class Scored(CallbackSupport):
 
     @spread
     def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return R2 of a regressor, or the accuracy of a classifier (the share of right labels).
+        """Return R2 of a regressor, or the accuracy of a classifier (the share of correct labels).
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Coefficients >= 0 cannot express that a small feature speaks for a class.
+        # With coefficients >= 0 no small value of a feature can indicate a class.
         tags.classifier_tags.poor_score = bool(self.positive)
         return tags
 
@@ -84,8 +84,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         ours = np.arange(1, 2) if count == 2 else np.arange(count)
         signs = np.where(codes[:, None] == ours, 1.0, -1.0)
         data = self._prepared(spec, X, signs, sample_weight)
-        used = data.Y if data.weights is None else data.Y[data.weights > 0]
-        if count < 2 or np.all(used == used[0]):
+        if count < 2 or data.constant_responses(fit_intercept=True).all():
             label = self.classes_[codes[data.rows[:1]]].tolist()[0]
             raise InvalidInputError(
                 f"y holds one class only, {label!r}, among the rows that have weight, but a "

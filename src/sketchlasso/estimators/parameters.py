@@ -146,6 +146,11 @@ class SearchSpecification(Specification):
     scoring: Metric
     selection: Literal["min", "1se"]
 
+    @property
+    def spaces_alphas(self) -> bool:
+        """Whether `alphas` is a number of penalties to space automatically."""
+        return isinstance(self.alphas, int | np.integer)
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Parameters:
@@ -187,7 +192,6 @@ class SinglePenalty:
 class Searched:
     """Attributes of a search for penalty and radius."""
 
-    sketch_: Sketch | None
     alpha_min_: Any
     alpha_1se_: Any
     alphas_: FloatArray

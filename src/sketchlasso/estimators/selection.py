@@ -110,7 +110,7 @@ def _searches_at_once(
     engine, sketch = active_engine(), plans[0][1]()
     if sketch is None or (engine is not None and engine.remote):
         return 1
-    fitting = KEPT_BYTES // kept_bytes(data.matrix_for(sketch), sketch, len(rows))
+    fitting = KEPT_BYTES // kept_bytes(data.X, sketch, len(rows))
     return int(max(1, min(thread_count(spec.n_jobs), fitting)))
 
 
@@ -125,9 +125,7 @@ def _search(
     """Cross-validate the responses that share a sketch, and fit them at their choices."""
     columns, make = plan
     sketch = make()
-    alphas: Any = spec.alphas
-    if data.x_unit != 1.0 and not isinstance(alphas, int | np.integer):
-        alphas = check_alphas(alphas) / data.x_unit
+    alphas = spec.alphas if spec.spaces_alphas else check_alphas(spec.alphas) / data.x_unit
     task = task_of(spec, data, columns, sketch, alphas, searching=True)
     found = searched(
         replace(task, alpha_min_ratio=spec.alpha_min_ratio, guide=guide, bases=bases),
@@ -155,7 +153,7 @@ def _search(
 
 def _may_do_without(spec: SearchSpecification, data: Prepared) -> bool:
     """Whether no parameter asks for a sketch, or for penalties that take long without one."""
-    automatic = spec.sketch == "auto" and isinstance(spec.alphas, int | np.integer)
+    automatic = spec.sketch == "auto" and spec.spaces_alphas
     plain = spec.radius is None and spec.refine is None and spec.device in (CPU, "auto")
     return automatic and plain and sparse.issparse(data.X)
 
@@ -178,7 +176,7 @@ def _on_all_of_x(
         return None
     task = task_of(spec, data, columns, None, spec.alphas, searching=True)
     task = replace(task, alpha_min_ratio=spec.alpha_min_ratio, quiet=True)
-    # Shares of right labels jump about, and would lead the search to the smallest penalties.
+    # Shares of correct labels vary in jumps, and would lead the search to the smallest penalties.
     rival = searched(task, None, None, rows, None, tuple(dict.fromkeys(("mse", spec.scoring))))
     if rival.interrupted or not rival.clearly_better(found, spec.scoring):
         return None
@@ -289,7 +287,7 @@ def _at_the_edge(
         return None
     if _flat_end(index, alphas, found.scores[spec.scoring][:, *at].T):
         return None
-    automatic = isinstance(spec.alphas, int | np.integer)
+    automatic = spec.spaces_alphas
     remedy: tuple[Part, ...] = ()
     if index > 0:
         remark = "the smallest of the grid, so a smaller one may be better; "

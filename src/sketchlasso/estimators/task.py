@@ -34,7 +34,7 @@ from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# Up to this smaller side a sketch saves nothing.
+# A sketch saves nothing where the smaller side of X is at most this.
 EXACT_BELOW = 500
 # Blocks of the Krylov space that an automatic sketch takes its singular directions from.
 ROUGH_ITERATIONS = 4
@@ -57,16 +57,6 @@ class Prepared:
     def in_blocks(self) -> bool:
         """Whether X is in blocks, which give no single columns."""
         return isinstance(self.X, BlockMatrix)
-
-    def matrix_for(self, sketch: Sketch | None) -> Any:
-        """X for a fit on a sketch, or on none.
-
-        Blocks are fitted without a sketch only where the response is constant. No feature is used
-        then, so a matrix of zeros takes their place, which need not be read.
-        """
-        if sketch is None and self.in_blocks:
-            return sparse.csr_array(self.X.shape, dtype=self.X.dtype)
-        return self.X
 
     def constant_responses(self, fit_intercept: bool) -> BoolArray:
         """Which responses (t,) an intercept, or nothing, fits exactly, at any penalty."""
@@ -137,10 +127,6 @@ def prepare(
     sample_weight = in_memory(sample_weight)
     if sample_weight is not None:
         weights = check_weights(sample_weight, given)
-        if not (weights > 0).any():
-            raise InvalidInputError(
-                "sample_weight is zero on every row, but a fit needs rows; give weight to some."
-            )
         if ready is None:
             rows = np.flatnonzero(weights)
         weights = None if np.all(weights[rows] == 1.0) else weights[rows]
@@ -189,8 +175,12 @@ def task_of(
     The `alphas` are in the units of `data`. When `searching`, fits are only compared with each
     other.
     """
+    X = data.X
+    if sketch is None and data.in_blocks:
+        # The responses are constant, so no feature is used: zeros save the passes over the blocks.
+        X = sparse.csr_array(X.shape, dtype=X.dtype)
     return Task(
-        as_rows(data.matrix_for(sketch)),
+        as_rows(X),
         data.Y[:, columns],
         weights=data.weights,
         alphas=alphas,

@@ -82,7 +82,7 @@ def all_rows(n_samples: int) -> RowSets:
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
-    """Sample weights (m,), finite and >= 0."""
+    """Sample weights (m,), finite and >= 0, some of them > 0."""
     refuse_unreal("sample_weight", sample_weight)
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
@@ -101,6 +101,11 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     bad = weights[~(np.isfinite(weights) & (weights >= 0))]
     if bad.size:
         raise InvalidInputError(f"sample_weight must hold finite numbers >= 0, not {bad[0]:g}.")
+    if not (weights > 0).any():
+        raise InvalidInputError(
+            "sample_weight is zero on every row, but at least one row needs weight; give weight to "
+            "some rows."
+        )
     return weights
 
 
@@ -162,7 +167,7 @@ def splitter_rows(cv: Any, X: Any, y: Any = None, groups: Any = None) -> RowSets
 
 
 def _row_set(fold: int, train: Any, test: Any, n_samples: int) -> RowSet:
-    train, test = _indices(fold, train, n_samples), _indices(fold, test, n_samples)
+    train, test = (_indices(f"fold {fold}", rows, n_samples) for rows in (train, test))
     if len(train) == 0:
         raise InvalidInputError(
             f"fold {fold} leaves no training row; use fewer folds or a different splitter"
@@ -173,12 +178,13 @@ def _row_set(fold: int, train: Any, test: Any, n_samples: int) -> RowSet:
     return RowSet(removed, np.sort(test), counts.astype(np.float64) if repeated else None)
 
 
-def _indices(fold: int, rows: Any, n_samples: int) -> IntArray:
+def _indices(source: str, rows: Any, n_samples: int) -> IntArray:
+    """Numbers of rows, from numbers or a mask, checked; `source` is where they come from."""
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
     if len(rows) and (rows.min() < 0 or rows.max() >= n_samples):
         raise InvalidInputError(
-            f"fold {fold} names row {rows.max() if rows.max() >= n_samples else rows.min()}, "
-            f"but the data have rows 0 to {n_samples - 1}; check the splitter"
+            f"{source} names row {rows.max() if rows.max() >= n_samples else rows.min()}, but the "
+            f"data have rows 0 to {n_samples - 1}; name only these."
         )
     return np.asarray(rows, dtype=np.intp)
 
@@ -194,7 +200,9 @@ def leave_one_out_rows(n_samples: int, rows: IntArray | None = None) -> RowSets:
     """
     if n_samples < 2:
         raise InvalidInputError(f"leave-one-out needs at least 2 rows; got {n_samples}")
-    chosen = np.arange(n_samples) if rows is None else _indices(0, np.asarray(rows), n_samples)
+    chosen = np.arange(n_samples) if rows is None else _indices("rows", np.asarray(rows), n_samples)
+    if len(chosen) == 0:
+        raise InvalidInputError("rows is empty; give at least one row to leave out.")
     return RowSets(n_samples, tuple(RowSet(chosen[[i]], chosen[[i]]) for i in range(len(chosen))))
 
 

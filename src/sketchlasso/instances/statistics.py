@@ -154,7 +154,6 @@ class ReducedSets:
     # (G, t): weighted mean of the responses over the training rows; zero without an intercept.
     y_mean: FloatArray
     energy: FloatArray  # (G, t): weighted sum of squares of the (centred) responses
-    rebuilt: int  # sets that were rebuilt from their rows because a downdate was not safe
 
 
 def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: bool) -> ReducedSets:
@@ -166,7 +165,7 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
     shifted, shift = Y, np.zeros(Y.shape[1])
     if fit_intercept:
         shifted, shift = centre(Y, _weights_of_all(rows))
-    stack, rebuilt = _stacked(Q, shifted, rows)
+    stack = _stacked(Q, shifted, rows)
     shifts = np.tile(shift, (len(rows), 1))
     # Sums of squares that those of every set come from, before any subtraction.
     sizes = stack.yy.copy()
@@ -184,7 +183,6 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
         s=reduced.s,
         y_mean=means,
         energy=stack.yy,
-        rebuilt=rebuilt + len(drowned),
     )
 
 
@@ -230,11 +228,8 @@ def _around_own_means(
     return Statistics.stack(parts), shifts
 
 
-def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[Statistics, int]:
-    """Statistics of every row set from one pass, and a second one for unsafe downdates.
-
-    Returned with the number of unsafe ones.
-    """
+def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> Statistics:
+    """Statistics of every row set from one pass, and a second one for unsafe downdates."""
     if all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows):
         gone = np.concatenate([row_set.removed for row_set in rows])
         wanted, place = np.unique(gone, return_inverse=True)
@@ -261,7 +256,7 @@ def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[Statistics, in
         whole = [rows[int(place)].training(rows.n_samples) for place in unsafe]
         _, again, _ = row_sums(Q, Y, whole)
         stack = stack.with_sets(unsafe, Statistics.stack(again))
-    return stack, len(unsafe)
+    return stack
 
 
 def _unsafe(total: Statistics, sums: Sequence[Statistics], removed: Sequence[int]) -> list[int]:

@@ -19,12 +19,12 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 TIE = 1e-10
 # A penalty is out when its cost exceeds the best by so many standard errors of the difference: of
 # five folds, chance alone exceeds them once in twenty. With one, 7 of 360 searches on few rows
-# ended at a minimum whose error was up to 16 % above that of the whole grid; with two, 1 did.
+# ended at a minimum whose error was up to 16 % above that of the whole grid; with two, only 1 did.
 STANDARD_ERRORS = 2.0
 # The search ends when so many penalties in a row are out.
 IN_A_ROW = 6
-# A closer look must promise to lower a mean cost by this share of its standard error. Shares of
-# right labels, of which a single row decides, would lead a search on for no better model.
+# A closer look must promise to lower a mean cost by this share of its standard error. Otherwise
+# shares of correct labels, which single rows change, would prolong a search for no better model.
 WORTHWHILE = 0.1
 # Differences below this share of the spread of the costs, or of the least cost where that is
 # smaller, are ties, not losses.
@@ -181,7 +181,7 @@ class CrossValidation:
         if not np.isfinite(cost).any():
             # No score is defined, as R2 of a constant response: any penalty is as good.
             return Choice(float(self.alphas[response, 0, 0]), self.radii[0], 0, 0)
-        # Scores that differ by rounding only are a tie, and the larger penalty wins it.
+        # Scores that differ by rounding only are a tie: the larger penalty is chosen.
         lowest = np.nanmin(cost)
         tied = cost <= lowest + TIE * _size(name, cost, lowest)
         radius_index, alpha_index = np.unravel_index(np.argmax(tied), cost.shape)
@@ -200,7 +200,7 @@ class CrossValidation:
         """Whether the best point of the first response beats that of another search.
 
         By more than the standard error of the difference, in the metric and in the squared error:
-        of the shares of right labels at many penalties, one looks better by chance.
+        among the shares of correct labels at many penalties, some look better by chance.
         """
         for name in dict.fromkeys((metric, "mse")):
             gain = other._costs_at_best(name, metric) - self._costs_at_best(name, metric)
@@ -263,10 +263,10 @@ def standard_error_of(values: FloatArray) -> FloatArray:
 
 
 def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
-    """The size that differences of costs are measured by: theirs, not that of one.
+    """The size relative to which differences of costs are ties.
 
-    Scores without a unit are at most one. An error has the unit of y, and that of an exact fit
-    is rounding, which the error of the worst model of the grid separates from errors that differ.
+    Scores without a unit are at most one. An error has the unit of y, and the error of an exact
+    fit is rounding: only next to the error of the worst model is it seen to be small.
     """
     if greater_is_better(metric):
         return max(1.0, abs(lowest))
@@ -280,25 +280,15 @@ def worthwhile(cost: FloatArray) -> float:
 
 
 def closer_looks(cost: FloatArray, places: IntArray, reach: int) -> tuple[BoolArray, int]:
-    """Behind which of the penalties tried, in decreasing order, a closer look is worthwhile.
+    """After which of the penalties tried a closer look is worthwhile (a,), by costs (folds, a).
 
-    Beside the best it is where the parabola through all penalties within reach, by least squares,
-    may fall far enough below them between two. One through the nearest three alone would be misled
-    by shares of right labels, which jump. Before the first penalty within one standard error of
-    the best, a closer look ends where there is one penalty left between two.
+    Next to the best penalty it is worthwhile where the least-squares parabola through all penalties
+    within reach may fall far enough below them. A parabola through the nearest three alone would
+    follow the jumps of shares of correct labels. Before the first penalty within one standard error
+    of the best, a closer look ends where only one penalty is left between two.
 
-    Parameters
-    ----------
-    cost : ndarray of shape (folds, a)
-    places : ndarray of shape (a,)
-        Of the penalties in their grid; they increase.
-    reach : int
-
-    Returns
-    -------
-    wanted : ndarray of shape (a,)
-    first : int
-        The first penalty within one standard error of the best.
+    The penalties decrease, and their `places` (a,) in the grid increase. Also returns the first
+    penalty within one standard error of the best.
     """
     mean = np.nan_to_num(mean_of(cost), nan=np.inf)
     best = int(np.argmin(mean))
@@ -326,17 +316,10 @@ def _possible_gain(mean: FloatArray, places: IntArray, best: int, reach: int) ->
 def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
     """Whether the costs (folds, a) of decreasing penalties are well past their minimum.
 
-    Folds differ in difficulty, so costs are compared fold by fold: the mean of the differences
-    has a far smaller standard error than the mean cost.
-
-    Parameters
-    ----------
-    cost : ndarray of shape (folds, a)
-        Smaller is better; in the order in which the penalties were tried.
-    in_a_row : int
-        How many of the last penalties have to be out.
+    The last `in_a_row` penalties have to be out. Folds differ in difficulty, so costs are compared
+    fold by fold: the mean of the differences has a far smaller standard error than the mean cost.
     """
-    # A fold that does not define the score says nothing.
+    # A fold on which the score is undefined does not count.
     cost = cost[np.isfinite(cost).all(axis=1)]
     if len(cost) == 0:
         return False
@@ -346,7 +329,7 @@ def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
         return False
     rise = cost[:, -in_a_row:] - cost[:, [best]]
     error = rise.std(axis=0, ddof=1) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
-    # With little noise the least cost is a tiny part of the spread, and doubles unnoticed by it.
+    # With little noise the least cost is so small next to the spread that it may double unnoticed.
     size = min(mean.max() - mean[best], abs(mean[best]))
     least = np.maximum(STANDARD_ERRORS * error, SMALLEST_RISE * size)
     return bool(np.all(rise.mean(axis=0) > least))

@@ -284,7 +284,7 @@ class _Judge:
         options: dict[str, Any],
     ) -> tuple[Path, Side]:
         """Models of all penalties, with their scores and certificates."""
-        # What is compiled at the first call shall not count.
+        # The first call compiles kernels, which must not count.
         sqrt_lasso_path(self.X, self.Y, sketch, alphas=1, radius=radius, **options)
         start = perf_counter()
         path = sqrt_lasso_path(

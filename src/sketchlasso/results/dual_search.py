@@ -198,7 +198,7 @@ class _DualSearch:
                 attempts = self._round(attempts)
 
     def _of_support(self, b: int, seen: FloatArray) -> Attempt:
-        """The support of row b, less what the residual says is far from it."""
+        """The support of row b, without columns whose constraints the residual is far from."""
         support, values = self.start.of(b)
         limit = self.alphas[b] * self.factor[support]
         if not self.start.small[b]:
@@ -245,7 +245,7 @@ class _DualSearch:
         return len(outside) > 0
 
     def _round(self, attempts: list[Attempt]) -> list[Attempt]:
-        """Try the points of some attempts; those worth another round come back."""
+        """Try the points of some attempts; returns those worth another round."""
         again = []
         for group in self._grouped(attempts):
             directions, owners = self._points(group)
@@ -283,7 +283,7 @@ class _DualSearch:
         if found is None:
             return []
         points = found.points(bool(self.start.small[b]))
-        # What was left out may come back among the violated ones.
+        # Columns left out here may join again as violated ones.
         attempt.keep(found.kept)
         if len(attempt.bounded):
             others = held[:, np.searchsorted(union, attempt.bounded)]

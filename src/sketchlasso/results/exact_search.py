@@ -2,7 +2,7 @@
 
 Penalties follow lambda = alpha ||r|| on all rows, evenly spaced in log scale from the largest:
 the grid of other LASSO software, whose end means the same for data with little noise and with
-much. In stages of a few penalties, the path on all rows says which alphas have these lambdas, the
+much. In stages of a few penalties, the path on all rows gives the alphas of these lambdas, the
 folds are solved for them and judged on their held-out rows, and responses whose scores are well
 past their best are done. Where the best is still at the end of the grid, the grid goes on.
 
@@ -42,7 +42,7 @@ MANY_RESPONSES = 20
 MOST_GROWTH = 2
 # Chains that have Gram matrices of their own, and are held at a time.
 CHAINS_AT_ONCE = 24
-# Up to this many entries of X, most of the time goes into Python, which runs on one thread.
+# Up to this many entries of X, most of the time is spent in Python, which runs on one thread.
 FEW_ENTRIES = 100_000
 
 
@@ -89,14 +89,14 @@ class _Search:
         self._largest = np.zeros(t)
         # Responses that are fitted exactly at their last penalty on all rows.
         self._exact: set[int] = set()
-        # Steps of the next stage and what all rows say of it, if that was found beside the last.
+        # Steps of the next stage and its solutions on all rows, if they were found with the last.
         self._ahead: tuple[FloatArray, dict[tuple[int, int], Descended]] | None = None
         self._looks_ahead = threads > 1
         self.open: list[int] = []
         self._waiting = list(range(t))
 
     def open_next(self) -> bool:
-        """Turn to the responses whose chains are held at a time; whether there are any left."""
+        """Open the next responses, as many as chains are held at a time; False if none is left."""
         size = len(self._waiting)
         if not self._descent.shares_gram:
             size = max(1, CHAINS_AT_ONCE // (len(self._rows) + 1))
@@ -108,7 +108,11 @@ class _Search:
 
     def stage(self) -> None:
         """Solve and judge the next penalties of the responses that are open."""
-        steps, found = self._ahead or self._look(self._stage_from(self._number))
+        if self._ahead is None:
+            steps = self._stage_from(self._number)
+            found = self._descent.descend(self._lambdas(steps))
+        else:
+            steps, found = self._ahead
         fresh = self._next_penalties(steps, found)
         numbers = [self._number + np.arange(len(part)) for part in fresh]
         keys = [
@@ -118,8 +122,8 @@ class _Search:
             for fold in range(len(self._rows))
         ]
         then = self._number + len(steps)
-        # The folds leave a thread idle now and then. It finds the penalties of the next stage, if
-        # there will probably be one.
+        # The folds leave a thread idle now and then. It computes the penalties of the next stage,
+        # if there will probably be one.
         following = self._stage_from(then)
         others = self._lambdas(following) if self._looks_ahead and then < self._count else {}
         try:
@@ -158,15 +162,11 @@ class _Search:
         }
 
     def _stop(self) -> None:
-        """End the search at the user's wish; what was not solved holds w = 0."""
+        """End the search because the callback stopped it; unsolved problems hold w = 0."""
         self._stopped = True
         for key in product(range(len(self._rows)), range(len(self._alphas))):
             if not self._ledger.begun(*key):
                 self._ledger.begin(*key, self._descent.chain(*key).target)
-
-    def _look(self, steps: FloatArray) -> tuple[FloatArray, dict[tuple[int, int], Descended]]:
-        """The steps, and what all rows say at their lambdas."""
-        return steps, self._descent.descend(self._lambdas(steps))
 
     def _next_penalties(
         self, steps: FloatArray, found: dict[tuple[int, int], Descended]
@@ -213,7 +213,7 @@ class _Search:
         cost = self._scores[metric][:, response, : self._number]
         cost = -cost if greater_is_better(metric) else cost
         means = np.nan_to_num(mean_of(cost), nan=np.inf)
-        # Shares of right labels jump about, and seldom get clearly worse; the squared error does.
+        # Shares of correct labels vary in jumps and seldom get clearly worse; squared errors do.
         past = self._number - 1 - int(np.argmin(means))
         if past >= IN_A_ROW and decided(self._scores["mse"][:, response, : self._number]):
             return True
@@ -238,7 +238,7 @@ class _Search:
         longest = max(self._count, *(len(part) for part in self._alphas))
         alphas = np.array([_extended(part, longest, self._spacing) for part in self._alphas])
         solution = self._ledger.solution(watch, longest)
-        path = exact_path(solution, alphas, self._task, self._task.terms)
+        path = exact_path(solution, alphas, self._task)
         return CrossValidation(
             path,
             {name: self._scores[name][:, :, None, :longest] for name in self._metrics},

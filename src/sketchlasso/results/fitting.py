@@ -21,7 +21,7 @@ from sketchlasso.sketches.response import RowsBase, rows_base
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
 
-# A gap of the full problem costs products with X; statistics does not ask for more digits.
+# A smaller gap of the full problem takes more products with X and changes no conclusion.
 FULL_TOL = 1e-4
 # The full problem has no sketch error to guard against.
 NO_RADIUS = (RadiusPolicy("given", 0.0),)
@@ -37,9 +37,8 @@ class Guide:
     """
 
     best: int  # the radius policy with the lowest squared error
-    penalty: (
-        IntArray  # (radii,): place of the best penalty of every policy; -1 where none was tried
-    )
+    # (radii,): place of the best penalty of every policy; -1 where none was tried
+    penalty: IntArray
     radius: FloatArray  # (radii, alphas): NaN where it was not tried
 
     @classmethod
@@ -145,10 +144,8 @@ class Path(Fits):
 
     alphas: FloatArray
     radii: tuple[RadiusPolicy, ...]
-    _task: Task
-    # Of the full problem on X, and whether `dual` holds for it.
-    _terms: Terms
-    _proved: bool
+    _task: Task  # with the terms of the full problem on X
+    _proved: bool  # whether `dual` holds for that problem
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -174,7 +171,7 @@ class Path(Fits):
             np.repeat(task.Y, each, axis=1) if task.Y.shape[1] > 1 else task.Y,
             self.models.coef,
             self.alphas.ravel(),
-            terms=self._terms,
+            terms=task.terms,
             sample_weight=task.weights,
             # The bounds that the solver of the full problem has proved hold for these models.
             bound=self.dual if self._proved else None,
@@ -187,7 +184,7 @@ class Path(Fits):
         task = self._task
         # The solver of the full problem has proved the gaps of its own models on all of X, where
         # unpenalised columns may depend on each other up to rounding.
-        sure = task.rounded or (self._terms.factors(task.X.shape[1]) > 0).all()
+        sure = task.rounded or (task.terms.factors(task.X.shape[1]) > 0).all()
         if self._proved and sure and (self.dual > 0).all():
             return self.relative_gap
         return self.certificate.relative_gap
@@ -195,21 +192,23 @@ class Path(Fits):
 
 def fit_exact(task: Task, rows: RowSets, start: Path | None = None) -> Path:
     """Solve the full problems; those of sketched fits, and from their solutions, where given."""
+    if start is None:
+        alphas, coef = _grid(task), task.start
+    else:
+        task, alphas, coef = start._task, start.alphas[:, 0], start.models.coef
     settings = task.full_settings
-    terms = task.terms if start is None else start._terms
-    alphas = _grid(task) if start is None else start.alphas[:, 0]
     found = solve_exact(
         task.X,
         task.Y,
         alphas,
         rows=rows,
-        terms=terms,
+        terms=task.terms,
         tol=settings.tol,
-        start=task.start if start is None else start.models.coef,
+        start=coef,
         n_threads=settings.n_threads,
         callback=settings.callback,
     )
-    path = exact_path(found, alphas, task, terms)
+    path = exact_path(found, alphas, task)
     if start is None:
         return path
     return replace(path, radii=start.radii, seconds=path.seconds + start.seconds)
@@ -228,7 +227,7 @@ def _grid(task: Task) -> FloatArray:
     return alpha_grid(np.where(largest > 0, largest, 1.0), task.count, ratio)
 
 
-def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, terms: Terms) -> Path:
+def exact_path(found: ExactSolution, alphas: FloatArray, task: Task) -> Path:
     """Solutions of the full problem with their penalties (responses, alphas)."""
     if not task.quiet:
         found.warn_if_unsolved()
@@ -244,6 +243,5 @@ def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, terms: Term
         alphas=alphas[:, None],
         radii=NO_RADIUS,
         _task=task,
-        _terms=terms,
         _proved=True,
     )

@@ -1,7 +1,7 @@
 """How far coefficients found on a sketch are from the optimum of the full problem.
 
-The full problem, its dual and how any coefficients point to a feasible dual point stand in
-:mod:`sketchlasso.problem.full_problem`. Two products with X, one for the residual and one for
+The full problem, its dual and the feasible dual point that any coefficients lead to are described
+in :mod:`sketchlasso.problem.full_problem`. Two products with X, one for the residual and one for
 its correlations, prove a gap for any coefficients, for whole paths at once; a few more sharpen it
 (:mod:`sketchlasso.results.dual_search`).
 """
@@ -136,10 +136,11 @@ def certify_with_bound(
             f"response or {len(alphas)}."
         )
     _check_products(alphas, factor)
-    # Rows scaled by the roots of their weights: what is left is free of weights.
     entries = near_zero(entries)[0] if terms.fit_intercept else entries
-    view = FullView(entries, _weights(sample_weight, m), terms.fit_intercept, rounded)
-    # What overflows is looked for, not warned of.
+    weights = np.ones(m) if sample_weight is None else check_weights(sample_weight, m)
+    # It scales rows by the roots of their weights, so the rest needs no weights.
+    view = FullView(entries, weights, terms.fit_intercept, rounded)
+    # Overflow is an error in `_proof`, not a warning.
     with np.errstate(all="ignore"):
         return _proof(view, target, rows, factor, alphas, terms.positive, bound)
 
@@ -186,18 +187,6 @@ def _check_products(alphas: FloatArray, factor: FloatArray) -> None:
             f" times the penalty factor {smallest:g} is too small for a number, so that nothing "
             "can be proved; pass a larger penalty, or 0 as the factor.",
         )
-
-
-def _weights(sample_weight: ArrayLike | None, m: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(m)
-    weights = check_weights(sample_weight, m)
-    if not (weights > 0).any():
-        raise InvalidInputError(
-            "sample_weight is zero on every row, so that there is nothing to prove; give weight "
-            "to some rows."
-        )
-    return weights
 
 
 def _penalties(alpha: ArrayLike, count: int) -> FloatArray:

@@ -3,7 +3,7 @@
 With m residuals R_i and level 1 - a, let k = ceil((1 - a)(m + 1)). The split interval is the
 prediction -+ the k-th smallest R_i. The jackknife+ and CV+ intervals reach from the k-th largest
 mu_i(x) - R_i to the k-th smallest mu_i(x) + R_i, where mu_i is the model that has not seen row i.
-Where k > m the data cannot say: the interval is the whole line.
+Where k > m there are too few residuals: the interval is the whole line.
 
 R. F. Barber, E. J. Candes, A. Ramdas and R. J. Tibshirani, "Predictive inference with the
 jackknife+", Annals of Statistics 49 (2021).

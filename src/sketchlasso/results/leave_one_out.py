@@ -134,7 +134,6 @@ def leave_one_out(
     parts = [
         _leave_out(task, own, level, left_out[members])
         for own, level, members in _sketches(task, sketch, policies[0], left_out)
-        if members.size
     ]
     return _in_order(parts, left_out)
 
@@ -247,6 +246,6 @@ def _influence(full: Any, others: Any) -> tuple[FloatArray, IntArray, IntArray]:
     common = per_row((there != 0) & (others.data != 0))
     gained = per_row(others.data != 0) - common
     lost = np.count_nonzero(w) - common
-    # All that a model has is new where the one with all rows is empty.
+    # Where the model with all rows is empty, every feature of the others is new.
     relative = shift / length if length > 0 else np.where(shift > 0, 1.0, 0.0)
     return relative, gained.astype(np.intp), lost.astype(np.intp)

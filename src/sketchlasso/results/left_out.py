@@ -167,7 +167,7 @@ class _Work:
         owner = np.repeat(here, np.diff(coef.indptr))
         shares = factor[owner, coef.indices] * np.abs(coef.data)
         l1 = np.bincount(owner, shares, minlength=len(rows)).astype(np.float64)
-        # A column without a penalty must see nothing: rounding is left out, more than that not.
+        # A column without a penalty must have no correlation with the residual but rounding.
         free = (factor == 0) & (size <= 1e-12 * np.sqrt(m) * lengths[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
             worst = np.max(np.where(free, 0.0, size / factor), axis=1)

@@ -1,4 +1,4 @@
-"""What the radius of an instance shall be: a number, or a rule that finds one."""
+"""The radius of an instance: a number, or a rule that finds one."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
     radius = factor * ||(A - QP')w(radius)|| / ||w(radius)||
 
 over the training rows of the instance, less their mean where there is an intercept. The spectral
-norm bounds the right-hand side for every w and is several times too large for the w at hand; a
-radius that size shrinks the coefficients for errors they do not make. The right-hand side falls
-as the radius grows, so there is one fixed point; a secant in log(radius) finds it in a few
+norm bounds the right-hand side for every w and is several times too large for a given w; a radius
+of that size shrinks the coefficients more than their error warrants. The right-hand side falls as
+the radius grows, so there is one fixed point; a secant in log(radius) finds it in a few
 warm-started solves. It moves slowly with the penalty: every chain of penalties is searched at a
 few of them only, and interpolated between.
 """
@@ -38,7 +38,7 @@ BLOCK_COLUMNS = 512
 # Slope of the search function where no second point is known, and the slopes to be expected.
 FIRST_SLOPE = -1.0 / 0.7
 STEEPEST, FLATTEST = -3.0, -0.5
-# Where even w = 0 was optimal the radius is too large to say more: what to add to its logarithm.
+# What to add to log(radius) where w = 0 was optimal, which only shows that it was too large.
 TOO_LARGE = -float(np.log(4.0))
 
 

@@ -1,7 +1,8 @@
 """Solve a task on a sketch and return models of X, also with rows held out.
 
-A sketch that has not seen y serves all row sets, in one batch. One that has is made anew for
-every row set, from its training rows and their responses alone; the unsupervised part is shared.
+A sketch made without y serves all row sets, in one batch. One made with y is made again for every
+row set, from its training rows and their responses alone; the part that does not depend on y is
+shared.
 Each of these sketches (`SketchedRows`) is laid out as problems (`SketchedProblems`) and solved.
 """
 
@@ -37,7 +38,7 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # With a realised radius the l2 term shrinks with the penalty, and good penalties are small.
 REALISED_RATIO = 1e-3
-# A response of which no more than this share lies outside a sketch is in it, but for rounding.
+# A response is in the span of a sketch if at most this share of it, due to rounding, lies outside.
 HELD = 1e-6
 # Arrays of fits with one number per instance.
 NUMBERS = ("primal", "dual", "relative_gap", "n_iter", "status", "radius")
@@ -99,7 +100,7 @@ def fit_sketched(
 def sketched_rows(
     task: Task, sketch: Sketch, rows: RowSets, policies: Sequence[RadiusPolicy]
 ) -> Iterator[SketchedRows]:
-    """The sketches on which the row sets are solved, none of which has seen what it must not."""
+    """The sketches on which the row sets are solved, none made from held-out responses."""
     plain = len(rows) == 1 and not len(rows[0].removed) and rows[0].weights is None
     if not sketch.response_rank or (plain and _holds(sketch, task.Y)):
         yield SketchedRows(_with_bound(sketch, task.X, policies), None, rows)
@@ -109,7 +110,7 @@ def sketched_rows(
 
 
 def _holds(sketch: Sketch, Y: FloatArray) -> bool:
-    """Whether the directions of a sketch of all rows started from these responses (m, t)."""
+    """Whether these responses (m, t) are in the span of a sketch of all rows, made from them."""
     centred = Y - Y.mean(axis=0)
     Q = np.asarray(sketch.Q)
     missed = np.linalg.norm(centred - Q @ (Q.T @ centred), axis=0)
@@ -241,7 +242,6 @@ def sketched_path(
         **vars(fits),
         alphas=alphas,
         radii=radii,
-        _task=task,
-        _terms=task.full_terms(sketch),
+        _task=replace(task, terms=task.full_terms(sketch)),
         _proved=False,
     )

@@ -3,7 +3,7 @@
 A stage asks for some penalties and radii of every row set. Starting points come from the solved
 neighbours of a point on its path, and so do radii: the fixed point of :mod:`realised` is searched
 from what smaller steps along the path suggest, and the solution at which it is found is kept.
-Nothing is shared between row sets, whose held-out responses must not meet.
+Row sets share nothing, so that no model depends on its held-out responses.
 """
 
 from __future__ import annotations

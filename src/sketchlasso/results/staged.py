@@ -1,13 +1,13 @@
 """Cross-validation over automatic penalties in stages: a coarse look first, then near the best.
 
 The folds walk down the penalties together, on a coarse grid, with the middle radius policy. The
-walk ends where :func:`decided` says that the squared error is past its minimum. The other policies
+walk ends where the squared error is past its minimum (:func:`decided`). The other policies
 are tried near the best penalties of their neighbours, outwards while that improves, beyond the
 end of the grid if need be. Last come the penalties between those tried, for the best policy, near
 the best. Points that were never solved have status LEFT_OUT, NaN for numbers, and no coefficients.
 
-Where a :class:`Guide` says how the search of another response ended, there is no walk: every policy
-begins where it was best for the other response.
+With a :class:`Guide`, from the search of another response, there is no walk: every policy begins
+where it was best for the other response.
 
 Stages need the sketches of all folds at hand, and many small solves: data in blocks, and batches
 for the workers of a cluster, are solved in one piece.
@@ -116,7 +116,7 @@ class _Search:
         self.first = int(np.argmin([abs(np.log(policy.factor or 1)) for policy in self.policies]))
         if task.guide is not None:
             self.first = task.guide.best
-        # Up to as many penalties again, evenly spaced, unless the user has said where to end.
+        # The grid may go on for as many penalties again, unless the user has set its end.
         extends = task.alpha_min_ratio is None and self.count > 1
         self.alphas = continued(grids, self.count) if extends else grids
         self.tried = np.zeros(self.alphas.shape, dtype=bool)
@@ -154,7 +154,7 @@ class _Search:
     def walk(self) -> None:
         """Go down the penalties with one radius policy until the smaller ones are out.
 
-        Shares of right labels jump about; the squared error has one minimum, and decides here.
+        Shares of correct labels vary in jumps; the squared error has one minimum, and decides here.
         """
         active = np.ones(len(self.alphas), dtype=bool)
         in_a_row = max(2, -(-IN_A_ROW // self.stride))
@@ -207,7 +207,7 @@ class _Search:
     def _climb(self, response: int, known: int, radius: int) -> Iterator[tuple[int, list[int]]]:
         """Penalties of a policy near the best of the guide or a known policy, then on to its best.
 
-        The squared error leads. Shares of right labels hardly change over many penalties, so
+        The squared error leads. Shares of correct labels hardly change over many penalties, so
         their best is looked for near that of the squared error only.
         """
         start, guide = self._lowest(response, known), self.task.guide

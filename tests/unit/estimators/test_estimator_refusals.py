@@ -84,7 +84,11 @@ def test_what_only_searches_have():
 
 
 def test_sample_weights():
-    refusal(InvalidInputError, SqrtLasso().fit, X, y, sample_weight=np.zeros(30))
+    for call in (SqrtLasso().fit, SqrtLassoCV().fit):
+        said = refusal(InvalidInputError, call, X, y, sample_weight=np.zeros(30))
+        assert "sample_weight is zero on every row" in said
+    said = refusal(InvalidInputError, pivotal_alpha, X, sample_weight=np.zeros(30))
+    assert "sample_weight is zero on every row" in said
     for weights, said in (
         (np.ones(29), r"has shape \(29,\)"),
         (-np.ones(30), "must hold finite numbers >= 0, not -1"),

@@ -92,14 +92,15 @@ def test_a_row_that_holds_a_direction_alone_is_rebuilt_not_downdated():
     Q[:, 2] = 1e-9 * rng.normal(size=M)
     Q[7, 2] = 1e3
     Y = rng.normal(size=(M, 1))
-    reduced = reduce_row_sets(Q, Y, leave_one_out_rows(M), fit_intercept=False)
-    assert reduced.rebuilt == 1
     # The same among folds of several rows.
     folds = splitter_rows([(np.arange(10, M), np.arange(10)), (np.arange(M - 10), [M - 1])], M)
-    assert reduce_row_sets(Q, Y, folds, fit_intercept=False).rebuilt == 1
-    found = row_statistics(np.delete(Q, 7, axis=0), np.delete(Y, 7, axis=0))
-    alone = reduce_statistics(found.K[None], found.g[None], found.yy[None])
-    np.testing.assert_allclose(reduced.s[7], alone.s[0], rtol=1e-12)
+    for rows, number in ((leave_one_out_rows(M), 7), (folds, 0)):
+        reduced = reduce_row_sets(Q, Y, rows, fit_intercept=False)
+        train = rows[number].train(M)
+        found = row_statistics(Q[train], Y[train])
+        alone = reduce_statistics(found.K[None], found.g[None], found.yy[None])
+        np.testing.assert_allclose(reduced.s[number], alone.s[0], rtol=1e-12)
+        np.testing.assert_allclose(reduced.roots[number], alone.roots[0], rtol=1e-12, atol=1e-300)
 
 
 def test_the_product_is_laid_out_row_sets_responses_radii_alphas(data):
@@ -238,6 +239,8 @@ def test_feature_problems_need_an_orthonormal_basis(data):
         (lambda f, y: weighted_rows(np.zeros(M)), "weights are all zero"),
         (lambda f, y: weighted_rows(np.full(M, np.inf)), "must be finite"),
         (lambda f, y: leave_one_out_rows(1), "leave-one-out needs at least 2 rows; got 1"),
+        (lambda f, y: leave_one_out_rows(7, []), "rows is empty; give at least one row"),
+        (lambda f, y: leave_one_out_rows(7, [7]), "rows names row 7, but the data have"),
         (lambda f, y: leave_p_out_rows(5, 5), "p=5 must lie between 1 and 4"),
         (lambda f, y: bootstrap_rows(5, 0), "n_sets=0 must be at least 1"),
         (lambda f, y: complementary_pairs(1, 1), "pass n_pairs >= 1 and 2 rows"),
