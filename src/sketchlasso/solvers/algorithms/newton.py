@@ -12,10 +12,9 @@ from sketchlasso.kernels.working_set import choose_rows, gather
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.formulas import null_dual
 from sketchlasso.problem.reduction import project_out
 from sketchlasso.problem.screening import dual_reach
-from sketchlasso.solvers.algorithms.protocol import Iterates, Round
+from sketchlasso.solvers.algorithms.protocol import Iterates, Round, dual_of_zero
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.types import FloatArray, IntArray
 
@@ -126,7 +125,7 @@ class Newton:
         """Coefficients on the chosen rows and the steps spent; u changes in place."""
         batch = view.batch
         if len(chosen) == 0:
-            u[:] = c if batch.loss == "squared" else null_dual(c[None], batch.s[row])[0]
+            u[:] = dual_of_zero(c, batch.s[row], batch.loss)
             return np.empty(0), 0
         space = _space(len(chosen), batch.rank)
         A = space[0, : len(chosen)]
