@@ -371,19 +371,19 @@ def search_instance(
     nonneg: bool,
     size: int,
     u: Vector,
-) -> tuple[float, int, Vector]:
-    """Search on the rows P[rows] of one instance; u (k,) receives the dual point found.
+    w: Vector,
+) -> tuple[float, int]:
+    """Search on the rows P[rows] of one instance; returns the penalty and its non-zeros.
 
-    Returns the penalty, the count of its non-zeros and the coefficients (p,).
+    u (k,) receives the dual point and w (p,) the coefficients.
     """
     A = np.empty((rows.shape[0], P.shape[1]))
     gather(P, rows, A)
     if root.shape[0] > 0:
         A = np.dot(A, root)
-    w = np.empty(rows.shape[0])
     alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, w)
     rest = c - np.dot(w, A)
     rho = np.sqrt(dot(rest, rest) + s * s)
     for i in range(u.shape[0]):
         u[i] = rest[i] / rho
-    return alpha, count, w
+    return alpha, count
