@@ -41,7 +41,7 @@ def strongest_features(batch: Batch, count: int, settings: Settings) -> tuple[In
 
 def _on_device(batch: Batch, count: int, device: Device) -> list[tuple[IntArray, FloatArray]]:
     shared = SharedFactor.of(batch, device)
-    size = chunk_size(batch, device, 24 * count * batch.rank, "one problem with its shared factor")
+    size = chunk_size(batch, device, 24 * count * batch.rank, "problem")
     parts = []
     for start in range(0, batch.n_instances, size):
         data = DeviceBatch(batch.take(slice(start, start + size)), shared)
