@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Reals, Vector, kernel
 from sketchlasso.kernels.dense import copy_to, kth_smallest
-from sketchlasso.types import FloatArray, IntArray
 
 
 @kernel(inner=True)
@@ -52,16 +49,6 @@ def count_removed(
     return paper, static, gap_safe
 
 
-def choose_rows(correlation: FloatArray, *args: Any) -> IntArray:
-    """Indices of the working rows: the support and the rows nearest to entering.
-
-    The other arguments are those of :func:`find_rows`, up to `spare`.
-    """
-    n = correlation.shape[0]
-    chosen = np.empty(n, dtype=np.int64)
-    return chosen[: find_rows(correlation, *args, np.empty((2, n)), chosen)]
-
-
 @kernel()
 def find_rows(
     correlation: Reals,
@@ -83,9 +70,10 @@ def find_rows(
 ) -> int:
     """Write the indices of the working rows into `chosen` (n,) and return their number.
 
-    A row enters when |correlation| exceeds its threshold. Rows proved zero never do;
-    `norms` is empty when no safe rule applies. At least `limit` rows are taken, and
-    with `trusted` correlations `spare` times as many as enter. `work` is scratch (2, n).
+    These are the support and the rows nearest to entering: those whose |correlation| exceeds their
+    threshold. Rows proved zero never enter; `norms` is empty when no safe rule applies. At least
+    `limit` rows are taken, and with `trusted` correlations `spare` times as many as enter. `work`
+    is scratch (2, n).
     """
     n = correlation.shape[0]
     screening = norms.shape[0] == n

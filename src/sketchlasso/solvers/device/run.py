@@ -136,7 +136,7 @@ def _level(
 def chunk_size(batch: Batch, device: Device, each: int, what: str) -> int:
     """Instances at a time that take `each` bytes besides the correlations with all rows.
 
-    `what` an instance is names it where not even one fits.
+    `what` names an instance in the error for a device on which not even one fits.
     """
     n, shared = batch.n_features, _shared_bytes(batch)
     if batch.penalty_factor.ndim == 2:

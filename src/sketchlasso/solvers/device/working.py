@@ -89,7 +89,7 @@ class DeviceBatch:
         alpha = (self.alpha[which] / scale).unsqueeze(1)
         # A share of the budget is kept for correlations with all rows.
         room = CORRELATION_SHARE * self.shared.device.budget
-        step = max(1, int(room // (CORRELATION_BYTES * self.shared.n_features)))
+        step = max(1, int(room // (CORRELATION_BYTES * self.batch.n_features)))
         parts = [
             self._strongest(
                 unit[i : i + step],
@@ -116,7 +116,7 @@ class DeviceBatch:
         if support is not None:
             level.scatter_(1, support, float("inf"))
         self._bar(level, which)
-        if count >= self.shared.n_features:
+        if count >= self.batch.n_features:
             index = self.torch.arange(level.shape[1], device=level.device).repeat(len(which), 1)
             return index, level, level.new_full((len(which), 1), -float("inf"))
         strongest = level.topk(count + 1, dim=1)
@@ -166,7 +166,7 @@ class DeviceBatch:
         The tail (b,) is in units of `scale` (b,), in which a product of k terms loses k UNIT at
         most.
         """
-        above = scale * (tail + (self.shared.rank + 8) * UNIT)
+        above = scale * (tail + (self.batch.rank + 8) * UNIT)
         alpha = self.alpha[which]
         factors = [f if len(f) == 1 else f[which] for f in (self.least_factor, self.largest_factor)]
         nowhere = above.new_full((), float("inf"))
@@ -200,13 +200,3 @@ class SharedFactor:
         longest = float(np.sqrt(np.max(np.einsum("ij,ij->i", P, P, dtype=np.float64))))
         single = (double / (longest or 1.0)).float()
         return cls(device, double, single, roots, longest)
-
-    @property
-    def n_features(self) -> int:
-        """Number n of rows of P."""
-        return int(self.double.shape[0])
-
-    @property
-    def rank(self) -> int:
-        """Number k of columns."""
-        return int(self.double.shape[1])
