@@ -101,7 +101,7 @@ class _Announcement(event.Listener):
             print(self.message, file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
-        """It is compiled."""
+        """Compilation has ended."""
 
 
 _announcement = _Announcement()

@@ -44,9 +44,10 @@ STEP_DOWN = 0.85
 CLOSE = 0.99
 # Coefficients that enter within this ratio of penalties enter together.
 TOGETHER = 0.99999
-# Down to this share of the largest penalty no coefficient is non-zero, and there too many are.
+# Where none is non-zero at one penalty, and too many are at the next, which is this share of the
+# largest or more, they enter together too.
 ALL_AT_ONCE = 0.98
-# Penalties of the search below this share of the largest belong to another size of problem.
+# The search goes no lower than this share of the largest penalty.
 SMALLEST_SHARE = 1e-4
 # The search breaks no optimality condition by more than this share of the penalty.
 SEARCH_TOL = 1e-8

@@ -8,21 +8,6 @@ from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Reals, Ve
 from sketchlasso.kernels.dense import copy_to, kth_smallest
 
 
-@kernel(inner=True)
-def removable(
-    correlation: float,
-    threshold: float,
-    norm: float,
-    reach: float,
-    margin: float,
-    scale: float,
-    distance: float,
-) -> bool:
-    """Whether a safe rule proves a coefficient zero: by its norm, or gap-safe at scale u."""
-    by_norm = norm * reach <= threshold - margin
-    return by_norm or abs(correlation) * scale + norm * distance < threshold
-
-
 @kernel()
 def count_removed(
     correlation: Reals,
@@ -86,9 +71,12 @@ def find_rows(
         if not np.isfinite(threshold):
             continue
         x = float(correlation[j])
-        norm = norms[j] * norm_scale if screening else 0.0
-        if screening and removable(x, threshold, norm, reach, margin, scale, distance):
-            continue
+        if screening:
+            # A safe rule proves the coefficient zero: by its norm, or gap-safe at scale u.
+            norm = norms[j] * norm_scale
+            by_norm = norm * reach <= threshold - margin
+            if by_norm or abs(x) * scale + norm * distance < threshold:
+                continue
         excess[j] = (x if positive else abs(x)) - threshold
         candidates += 1
         entering += excess[j] > 0.0

@@ -109,26 +109,16 @@ def _size_here(batch: Batch, settings: Settings, size: int) -> Sized:
 
 def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatArray, Iterates]:
     """Penalties (B,) found by the CPU, and points to start from."""
-    searches = [
-        _SizeSearch(batch.take(chunk), size, settings)
-        for chunk in chunks_of(batch, settings, batch.n_instances)
-    ]
+    search = _SizeSearch(batch, size, settings)
     with single_blas_thread():
-        for search in searches:
-            search.run()
-    start = Iterates(
-        stack_rows([piece for search in searches for piece in search.pieces], batch.n_features),
-        np.concatenate([search.dual for search in searches]),
-        np.zeros(batch.n_instances, dtype=np.intp),
-    )
-    return np.concatenate([search.alpha for search in searches]), start
+        for chunk in chunks_of(batch, settings, batch.n_instances):
+            search.run(chunk)
+    steps = np.zeros(batch.n_instances, dtype=np.intp)
+    return search.alpha, Iterates(stack_rows(search.pieces, batch.n_features), search.dual, steps)
 
 
 class _SizeSearch:
-    """The search of as many instances (b,) as the memory budget allows.
-
-    `pieces` are the indices and values of the non-zero coefficients of each.
-    """
+    """The search for a batch; `pieces` are the non-zero coefficients, as indices and values."""
 
     def __init__(self, batch: Batch, size: int, settings: Settings) -> None:
         count = batch.n_instances
@@ -139,24 +129,23 @@ class _SizeSearch:
         self._rows = [NO_ROWS] * count
         self._more = rows_at_a_time(size)
 
-    def run(self) -> None:
-        """Rounds of search on working rows, until no row outside would enter."""
-        threads = self.settings.n_threads
-        correlation = correlate(self.batch, self.dual, n_threads=threads)
-        largest = largest_penalties(self.batch, correlation, threads)
-        open_ = np.flatnonzero(largest > 0)
-        correlation = correlation[open_]
+    def run(self, numbers: IntArray) -> None:
+        """Rounds of search on working rows for some instances, until no row outside would enter."""
+        batch, threads = self.batch.take(numbers), self.settings.n_threads
+        correlation = correlate(batch, self.dual[numbers], n_threads=threads)
+        largest = largest_penalties(batch, correlation, threads)
+        left = np.flatnonzero(largest > 0)
+        numbers, largest, correlation = numbers[left], largest[left], correlation[left]
         for _ in range(SEARCH_ROUNDS):
-            exact = self._round(open_, correlation, largest)
-            open_ = open_[np.flatnonzero(exact)]
-            if len(open_) == 0:
+            left = np.flatnonzero(self._round(numbers, correlation, largest))
+            if len(left) == 0:
                 return
-            correlation = correlate(self.batch.take(open_), self.dual[open_], n_threads=threads)
+            numbers, largest = numbers[left], largest[left]
+            correlation = correlate(self.batch.take(numbers), self.dual[numbers], n_threads=threads)
 
     def _round(self, numbers: IntArray, correlation: RealArray, largest: FloatArray) -> list[bool]:
         def improve(row: int) -> bool:
-            number = int(numbers[row])
-            return self._improve(number, correlation[row], float(largest[number]))
+            return self._improve(int(numbers[row]), correlation[row], float(largest[row]))
 
         return map_rows(improve, len(numbers), self.settings.n_threads)
 

@@ -17,10 +17,10 @@ from sketchlasso.types import FloatArray, IntArray
 
 
 def strongest_features(batch: Batch, count: int, settings: Settings) -> tuple[IntArray, FloatArray]:
-    """The features (B, count) with the largest |R u| at the null model's u, and these, in order.
+    """The features (B, count) with the largest |R u| at the null model's u, and these |R u|.
 
-    The batch has no penalty factors; its excluded features count as zero. Where w >= 0 is asked
-    for, it is R u and not its size that counts.
+    Both are in decreasing order. The batch has no penalty factors; its excluded features count as
+    zero. Where w >= 0 is asked for, R u counts instead of |R u|.
     """
     device = open_device(settings.device, settings.device_memory)
     if device is not None:

@@ -19,7 +19,7 @@ columns of squared lengths e_i, for then, with a = c - R'(2w+ - w) + tau e u_old
 (rho = 1 for the squared loss), and the prox of g is a soft threshold followed by a shrinkage of
 the whole vector. Two products with R make one iteration.
 
-Two devices make it fast. Balance: tau = ||w|| / ||R u|| lets both variables travel equally
+Two measures make it fast. Balance: tau = ||w|| / ||R u|| lets both variables travel equally
 fast. Anderson's extrapolation over the last iterations: once the support has settled the
 iteration is nearly affine, and extrapolation then acts like a Krylov method. A plain step never
 increases the residual of the fixed-point equation, so an extrapolated step that does is undone;

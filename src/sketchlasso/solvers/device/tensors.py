@@ -24,14 +24,16 @@ class TensorRecord:
 
     def take(self, which: Tensor) -> Self:
         """Some of the instances."""
-        return self.each(lambda part: part[which])
+        return self._each(lambda part: part[which])
 
-    def each(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """The record with a change made to each of its tensors."""
+    def to(self, dtype: Any) -> Self:
+        """The same in another precision."""
+        return self._each(lambda part: part.to(dtype))
 
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Self:
         def changed(part: Any) -> Any:
             if isinstance(part, TensorRecord):
-                return part.each(change)
+                return part._each(change)
             return part if isinstance(part, bool) else change(part)
 
         kind: Any = type(self)

@@ -2,7 +2,7 @@
 
 Every instance is at a penalty of its own. A pass over all of them checks which have solved the
 problem at their penalty, sets these to their next one, and improves all. So no instance waits for
-the slowest one at each penalty, and the host waits for the device once in a pass.
+the slowest one at each penalty, and the host waits for the device once per pass.
 """
 
 from __future__ import annotations
