@@ -66,8 +66,8 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     kept = primal <= solution.primal[numbers] * (1.0 + ROUNDING)
     if not kept.any():
         return solution
-    for row in np.flatnonzero(~kept):
-        coef.data[entries[row]] = before[entries[row]]
+    for raised in np.flatnonzero(~kept):
+        coef.data[entries[raised]] = before[entries[raised]]
     value = solution.primal.copy()
     value[numbers[kept]] = primal[kept]
     better = replace(solution, coef=coef, primal=value)
