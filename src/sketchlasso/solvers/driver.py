@@ -14,7 +14,13 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify_batch, correlate
 from sketchlasso.problem.optimality import null_model
-from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
+from sketchlasso.problem.screening import (
+    RowNorms,
+    dual_reach,
+    gap_safe_distance,
+    row_norms,
+    static_margin,
+)
 from sketchlasso.solvers.algorithms import Solver, make_algorithm
 from sketchlasso.solvers.algorithms.homotopy import can_walk, walk_chains
 from sketchlasso.solvers.algorithms.protocol import Algorithm, Iterates, Round
@@ -294,7 +300,16 @@ def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
         norms = None if run.norms is None else run.norms.take(chunk[open_])
         margin = static_margin(part, settings.screening.paper, settings.screening.static)
         view = Round(
-            part, open_, iterates, correlation, certificate, norms, margin, distance, number
+            batch=part,
+            instances=open_,
+            iterates=iterates,
+            correlation=correlation,
+            certificate=certificate,
+            norms=norms,
+            reach=dual_reach(part),
+            margin=margin,
+            distance=distance,
+            number=number,
         )
         closed = ledger.record(chunk[open_], view)
         ledger.report(number)

@@ -13,7 +13,6 @@ from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.reduction import project_out
-from sketchlasso.problem.screening import dual_reach
 from sketchlasso.solvers.algorithms.protocol import Iterates, Round, dual_of_zero
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.types import FloatArray, IntArray
@@ -155,7 +154,7 @@ class Newton:
             batch.positive,
             NO_NORMS if norms is None else norms.norms[norms.row_of[row]],
             1.0 if norms is None else norms.scale[row],
-            dual_reach(batch)[row],
+            view.reach[row],
             view.margin[row],
             view.certificate.scale[row],
             view.distance[row],

@@ -54,6 +54,7 @@ class Round:
     correlation: RealArray  # (b, n): R u at the latest dual candidate
     certificate: Certificate
     norms: RowNorms | None  # where a safe rule is in force
+    reach: FloatArray  # (b,): bound on the length of the optimal dual point
     margin: FloatArray  # (b,): of the static rule in force; infinite where none is
     distance: FloatArray  # (b,): gap-safe distance; infinite where that rule is off
     number: int  # 0 for the first round
