@@ -70,15 +70,14 @@ def barrier_step(n: int, k: int, repeats: int) -> float:
     R = rng.normal(size=(n, k))
     c = R[:5].sum(axis=0) + 0.1 * rng.normal(size=k)
     lam = 0.1 * alpha_max(Batch.build(R, c, 1.0, alpha=1.0))[0]
-    instance = Instance(R, c, 1.0, 0.1, np.full(n, lam), False, "sqrt", 1e-6)
-    barrier = Barrier()
+    instance = Instance(R, c, 1.0, 0.1, np.full(n, lam), False, "sqrt")
     best = np.inf
     for _ in range(repeats):
-        state = barrier.begin(instance, np.zeros(n), np.zeros(k))
+        barrier = Barrier(instance, np.zeros(n), np.zeros(k))
         start = perf_counter()
         for _ in range(4):
-            barrier.improve(instance, state)
-        best = min(best, (perf_counter() - start) / state.newton_steps)
+            barrier.improve()
+        best = min(best, (perf_counter() - start) / barrier.newton_steps)
     return best
 
 

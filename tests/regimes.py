@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.problem import Batch, Certificate, alpha_max, certify_batch
-from sketchlasso.solvers.algorithms.protocol import Instance, InstanceAlgorithm, as_batch
+from sketchlasso.solvers.algorithms.protocol import Instance, MakeSolver, as_batch
 
 
 def make_instance(
@@ -43,7 +43,7 @@ def make_instance(
     largest = alpha_max(Batch.build(R, c, s, alpha=1.0, loss=loss))[0]
     thresholds = np.full(p, share * largest)
     thresholds[:free] = 0.0
-    return Instance(R, c, s, radius, thresholds, positive, loss, 1e-8)
+    return Instance(R, c, s, radius, thresholds, positive, loss)
 
 
 # The name says what is special; the rest is make_instance's default.
@@ -105,14 +105,14 @@ class Run:
         return float(self.certificate.dual[0])
 
 
-def drive(algorithm: InstanceAlgorithm, instance: Instance, tol: float, rounds: int = 60) -> Run:
+def drive(make_solver: MakeSolver, instance: Instance, tol: float, rounds: int = 60) -> Run:
     """Call `improve` until the certificate, computed here, meets the tolerance."""
     p, k = instance.R.shape
     batch = as_batch(instance)
-    state = algorithm.begin(instance, np.zeros(p), np.zeros(k))
+    solver = make_solver(instance, np.zeros(p), np.zeros(k))
     total = 0
     for _ in range(rounds):
-        w, u, steps = algorithm.improve(instance, state)
+        w, u, steps = solver.improve()
         assert w.shape == (p,) and u.shape == (k,)
         assert np.isfinite(w).all() and np.isfinite(u).all()
         total += steps

@@ -1,7 +1,7 @@
 """Products of matrices and vectors by BLAS, written into an array of the caller.
 
-np.dot also returns its result: Numba then compiles reference counting and checks of shapes with
-their messages, again for every set of options that kernels have.
+np.dot returns its result as well. For that Numba compiles reference counts and checks of shapes
+with their messages, once per set of options of kernels.
 """
 
 from __future__ import annotations

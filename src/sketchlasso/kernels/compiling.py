@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -65,7 +64,8 @@ def kernel(
         places: an array is seven arguments or more to LLVM.
     allocates : bool
         This kernel makes or returns arrays. Others need no code that counts references, and may
-        not use array expressions, closures or `with`.
+        not use array expressions, closures or `with`. No kernel may return a tuple with an array
+        to Python: Numba would turn a KeyboardInterrupt at that moment into a SystemError.
     """
     callee = inner or part
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -87,31 +87,6 @@ def kernel(
     return compiled
 
 
-def raise_signals(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the kernel as a function that raises what a signal handler raised during the call.
-
-    Python runs the handler of a signal, such as Ctrl-C, at the next Python function. For a
-    kernel that returns arrays this is Numba's own ``_numba_unpickle``, which looks up the type
-    of a returned array. Numba does not check whether it failed when it builds a tuple, so a
-    KeyboardInterrupt becomes a SystemError. Wrap every kernel that returns a tuple with an
-    array and is called from Python; single arrays, numbers and None are safe.
-    """
-
-    @functools.wraps(kernel)
-    def called(*args: Any) -> Any:
-        try:
-            return kernel(*args)
-        except SystemError as problem:
-            cause: BaseException = problem
-            while isinstance(cause, SystemError) and cause.__cause__ is not None:
-                cause = cause.__cause__
-            if cause is problem:
-                raise
-            raise cause from None
-
-    return called
-
-
 class _Announcement(event.Listener):
     """Says on a terminal, once, why the first call takes seconds."""
 
@@ -126,7 +101,7 @@ class _Announcement(event.Listener):
             print(self.message, file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
-        """It is compiled."""
+        """Compilation has ended."""
 
 
 _announcement = _Announcement()

@@ -43,7 +43,7 @@ SLOPE, FIT, MOVE = range(3)
 
 
 class GramPath(NamedTuple):
-    """The problem of a walk, and its face. An array costs time to compile, so there are few.
+    """The problem of a walk, and its face. Each array adds compile time, so there are few.
 
     G (c, c) is the Gram matrix, of which the leading (p, p) part is used; `columns` (5, p) has the
     rows named above. The face has L (most, most), the Cholesky factor of the Gram matrix of the

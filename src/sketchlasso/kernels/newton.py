@@ -45,13 +45,9 @@ LEVEL = 0.3
 LINE_SEARCH_STEPS = 20
 
 
-def scratch_for(rows: Rows, space: Matrix) -> Work:
-    """Scratch for one instance.
-
-    `space` (n or more, k) holds copies of rows: page faults of new memory of that size would cost
-    as much as the arithmetic on it.
-    """
-    n, k = rows.A.shape
+def scratch_for(space: Matrix) -> Work:
+    """Scratch for one instance; `space` (n, k) is to hold copies of rows."""
+    n, k = space.shape
     return Work(
         v=np.empty(n),
         step=np.empty(n),
@@ -59,7 +55,7 @@ def scratch_for(rows: Rows, space: Matrix) -> Work:
         seen=np.empty(n),
         scaled=np.empty(n),
         member=np.zeros(n, dtype=np.bool_),
-        rows=space[:n],
+        rows=space,
         buffer=np.empty((2, n)),
         gram=np.zeros((k, k)),
         H=np.empty((k, k)),

@@ -44,9 +44,10 @@ STEP_DOWN = 0.85
 CLOSE = 0.99
 # Coefficients that enter within this ratio of penalties enter together.
 TOGETHER = 0.99999
-# Down to this share of the largest penalty no coefficient is non-zero, and there too many are.
+# Where none is non-zero at one penalty, and too many are at the next, which is this share of the
+# largest or more, they enter together too.
 ALL_AT_ONCE = 0.98
-# Penalties of the search below this share of the largest belong to another size of problem.
+# The search goes no lower than this share of the largest penalty.
 SMALLEST_SHARE = 1e-4
 # The search breaks no optimality condition by more than this share of the penalty.
 SEARCH_TOL = 1e-8
@@ -371,19 +372,19 @@ def search_instance(
     nonneg: bool,
     size: int,
     u: Vector,
-) -> tuple[float, int, Vector]:
-    """Search on the rows P[rows] of one instance; u (k,) receives the dual point found.
+    w: Vector,
+) -> tuple[float, int]:
+    """Search on the rows P[rows] of one instance; returns the penalty and its non-zeros.
 
-    Returns the penalty, the count of its non-zeros and the coefficients (p,).
+    u (k,) receives the dual point and w (p,) the coefficients.
     """
     A = np.empty((rows.shape[0], P.shape[1]))
     gather(P, rows, A)
     if root.shape[0] > 0:
         A = np.dot(A, root)
-    w = np.empty(rows.shape[0])
     alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, w)
     rest = c - np.dot(w, A)
     rho = np.sqrt(dot(rest, rest) + s * s)
     for i in range(u.shape[0]):
         u[i] = rest[i] / rho
-    return alpha, count, w
+    return alpha, count

@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Reals, Vector, kernel
 from sketchlasso.kernels.dense import copy_to, kth_smallest
-from sketchlasso.types import FloatArray, IntArray
-
-
-@kernel(inner=True)
-def removable(
-    correlation: float,
-    threshold: float,
-    norm: float,
-    reach: float,
-    margin: float,
-    scale: float,
-    distance: float,
-) -> bool:
-    """Whether a safe rule proves a coefficient zero: by its norm, or gap-safe at scale u."""
-    by_norm = norm * reach <= threshold - margin
-    return by_norm or abs(correlation) * scale + norm * distance < threshold
 
 
 @kernel()
@@ -52,16 +34,6 @@ def count_removed(
     return paper, static, gap_safe
 
 
-def choose_rows(correlation: FloatArray, *args: Any) -> IntArray:
-    """Indices of the working rows: the support and the rows nearest to entering.
-
-    The other arguments are those of :func:`find_rows`, up to `spare`.
-    """
-    n = correlation.shape[0]
-    chosen = np.empty(n, dtype=np.int64)
-    return chosen[: find_rows(correlation, *args, np.empty((2, n)), chosen)]
-
-
 @kernel()
 def find_rows(
     correlation: Reals,
@@ -83,9 +55,10 @@ def find_rows(
 ) -> int:
     """Write the indices of the working rows into `chosen` (n,) and return their number.
 
-    A row enters when |correlation| exceeds its threshold. Rows proved zero never do;
-    `norms` is empty when no safe rule applies. At least `limit` rows are taken, and
-    with `trusted` correlations `spare` times as many as enter. `work` is scratch (2, n).
+    These are the support and the rows nearest to entering: those whose |correlation| exceeds their
+    threshold. Rows proved zero never enter; `norms` is empty when no safe rule applies. At least
+    `limit` rows are taken, and with `trusted` correlations `spare` times as many as enter. `work`
+    is scratch (2, n).
     """
     n = correlation.shape[0]
     screening = norms.shape[0] == n
@@ -98,9 +71,12 @@ def find_rows(
         if not np.isfinite(threshold):
             continue
         x = float(correlation[j])
-        norm = norms[j] * norm_scale if screening else 0.0
-        if screening and removable(x, threshold, norm, reach, margin, scale, distance):
-            continue
+        if screening:
+            # A safe rule proves the coefficient zero: by its norm, or gap-safe at scale u.
+            norm = norms[j] * norm_scale
+            by_norm = norm * reach <= threshold - margin
+            if by_norm or abs(x) * scale + norm * distance < threshold:
+                continue
         excess[j] = (x if positive else abs(x)) - threshold
         candidates += 1
         entering += excess[j] > 0.0

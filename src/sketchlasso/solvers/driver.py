@@ -14,7 +14,13 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify_batch, correlate
 from sketchlasso.problem.optimality import null_model
-from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
+from sketchlasso.problem.screening import (
+    RowNorms,
+    dual_reach,
+    gap_safe_distance,
+    row_norms,
+    static_margin,
+)
 from sketchlasso.solvers.algorithms import Solver, make_algorithm
 from sketchlasso.solvers.algorithms.homotopy import can_walk, walk_chains
 from sketchlasso.solvers.algorithms.protocol import Algorithm, Iterates, Round
@@ -73,7 +79,7 @@ def solve(
     Returns
     -------
     Solution
-        Instances that fell short carry a status, never an exception. Ctrl-C returns what
+        Instances that fell short get a status; no exception is raised. Ctrl-C returns what
         is solved, the rest marked INTERRUPTED. Inside a :func:`cluster` with workers a batch of
         more than two instances for each is solved there, whole chains at a time.
     """
@@ -191,7 +197,7 @@ def _solve_open(run: _Run, solver: Solver, warm: Iterates | None, chain: IntArra
         levels = chain_levels(np.asarray(chain), run.batch.alpha, left)
     for level in levels:
         start = _starting_points(run.batch, level, warm, run.ledger)
-        # A start between neighbours has the non-zeros of both: let the solver clean it up first.
+        # A start between neighbours has the non-zeros of both: the solver removes them in a round.
         _solve_some(run, level.instances, start, fewest_rounds=0 if level.left is None else 1)
     _try_otherwise(run, walked)
 
@@ -265,7 +271,7 @@ def chunks_of(batch: Batch, settings: Settings, count: int) -> list[IntArray]:
 def _starting_points(
     batch: Batch, level: Level, warm: Iterates | None, ledger: BatchLedger
 ) -> Iterates | None:
-    """Between solved neighbours, or the caller's warm start, or nothing (the null model)."""
+    """Points between solved neighbours, or the caller's; None for the null model."""
     if level.left is None or level.right is None:
         return None if warm is None else warm.take(level.instances)
     here, left, right = (
@@ -294,7 +300,16 @@ def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
         norms = None if run.norms is None else run.norms.take(chunk[open_])
         margin = static_margin(part, settings.screening.paper, settings.screening.static)
         view = Round(
-            part, open_, iterates, correlation, certificate, norms, margin, distance, number
+            batch=part,
+            instances=open_,
+            iterates=iterates,
+            correlation=correlation,
+            certificate=certificate,
+            norms=norms,
+            reach=dual_reach(part),
+            margin=margin,
+            distance=distance,
+            number=number,
         )
         closed = ledger.record(chunk[open_], view)
         ledger.report(number)

@@ -10,7 +10,6 @@ from sketchlasso.linalg.rows import KeptRows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.objective import null_value
-from sketchlasso.problem.screening import dual_reach
 from sketchlasso.solvers.algorithms.protocol import Iterates, Round
 from sketchlasso.solvers.settings import Progress, Settings
 from sketchlasso.solvers.solution import Screened, Solution, Status, Stopwatch, status_of
@@ -145,7 +144,7 @@ class BatchLedger(Ledger):
             batch.radius[row],
             view.norms.norms[view.norms.row_of[row]],
             view.norms.scale[row],
-            dual_reach(batch)[row],
+            view.reach[row],
             scale,
             view.distance[row] if np.isfinite(scale) else np.inf,
         )

@@ -2,14 +2,13 @@
 
 Where the residual vanishes the square-root loss has a kink, and a point within the tolerance of
 the optimum may miss the exact fit by as much as the tolerance. Which such point a solver stops at
-depends on rounding. Solving R_A'w = c on the support A takes that choice away: the answer is then
-determined by its support.
+depends on rounding. Solving R_A'w = c on the support A makes the answer depend on its support
+alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -18,7 +17,7 @@ from scipy.linalg import lapack
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import loss_value, penalties, primal_value, residual
 from sketchlasso.solvers.solution import Solution, Status, status_of
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray
 
 # A solution with gap tol * objective of a problem whose optimum fits exactly has a loss of at
 # most tol * objective / (1 - alpha / alpha_0), where alpha_0 is the penalty at which the fit
@@ -26,7 +25,7 @@ from sketchlasso.types import FloatArray, IntArray
 REACH = 1e3
 # A loss above this share of that of w = 0 is no exact fit, however loose the tolerance.
 NEARLY_EXACT = 1e-3
-# A solution this close to the optimum (relative gap) has no digits left to win.
+# A solution this close to the optimum (relative gap) cannot become more accurate.
 SETTLED = 1e-10
 # An objective that rises by no more than this share has not risen.
 ROUNDING = 1e-14
@@ -58,16 +57,23 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     missed = residual(part, solution.coef[numbers])
     near = np.flatnonzero(loss_value(part, missed) <= limit[numbers])
     numbers, part, missed = numbers[near], part.take(near), missed[near]
-    coef = solution.coef[numbers]
-    fitted = coef.copy()
-    for row in range(len(numbers)):
-        own = slice(coef.indptr[row], coef.indptr[row + 1])
-        support = coef.indices[own].astype(np.intp)
-        rows = part.rows(row, support)
-        fitted.data[own] = exact_fit(rows.T, coef.data[own], missed[row])
-    primal = primal_value(part, fitted)
-    kept = np.flatnonzero(primal <= solution.primal[numbers] * (1.0 + ROUNDING))
-    return _with_rows(solution, numbers[kept], fitted[kept], primal[kept], tol)
+    before, coef = solution.coef.data, solution.coef.copy()
+    entries = [slice(coef.indptr[number], coef.indptr[number + 1]) for number in numbers]
+    for row, own in enumerate(entries):
+        rows = part.rows(row, coef.indices[own].astype(np.intp))
+        coef.data[own] = exact_fit(rows.T, before[own], missed[row])
+    primal = primal_value(part, coef[numbers])
+    kept = primal <= solution.primal[numbers] * (1.0 + ROUNDING)
+    if not kept.any():
+        return solution
+    for raised in np.flatnonzero(~kept):
+        coef.data[entries[raised]] = before[entries[raised]]
+    value = solution.primal.copy()
+    value[numbers[kept]] = primal[kept]
+    better = replace(solution, coef=coef, primal=value)
+    short = np.isin(better.status, (Status.STALLED, Status.INACCURATE, Status.ITERATION_LIMIT))
+    settled = status_of(better.relative_gap, tol, better.status)
+    return replace(better, status=np.where(short, settled, better.status))
 
 
 def exact_fit(columns: FloatArray, values: FloatArray, missed: FloatArray) -> FloatArray:
@@ -93,21 +99,3 @@ def _shortest_fit(columns: FloatArray, missed: FloatArray) -> FloatArray:
         columns, missed, cond=DEPENDENT, check_finite=False, lapack_driver="gelsy"
     )[0]
     return np.asarray(found)
-
-
-def _with_rows(
-    solution: Solution, numbers: IntArray, coef: Any, primal: FloatArray, tol: float
-) -> Solution:
-    """The solution with other coefficients (b, n) on the same supports for some instances."""
-    if numbers.size == 0:
-        return solution
-    whole, value = solution.coef.copy(), solution.primal.copy()
-    for row, number in enumerate(numbers):
-        whole.data[whole.indptr[number] : whole.indptr[number + 1]] = coef.data[
-            coef.indptr[row] : coef.indptr[row + 1]
-        ]
-    value[numbers] = primal
-    better = replace(solution, coef=whole, primal=value)
-    short = np.isin(better.status, (Status.STALLED, Status.INACCURATE, Status.ITERATION_LIMIT))
-    settled = status_of(better.relative_gap, tol, better.status)
-    return replace(better, status=np.where(short, settled, better.status))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.kernels.compiling import raise_signals
 from sketchlasso.kernels.instance import NO_ROOT
 from sketchlasso.kernels.support import (
     ENTRY,
@@ -17,7 +16,7 @@ from sketchlasso.kernels.support import (
     search_instance,
     strongest_rows,
 )
-from sketchlasso.linalg.device import CPU, Device, open_device
+from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.rows import replace_rows, stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.batch import Batch
@@ -32,7 +31,6 @@ from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_wor
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 NO_ROWS = np.empty(0, dtype=np.intp)
-_search_instance = raise_signals(search_instance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,55 +89,36 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
 
 
 def _size_here(batch: Batch, settings: Settings, size: int) -> Sized:
-    """Search and solve a batch in this process."""
+    """Search and solve a batch in this process; searches that a device gives up are the CPU's."""
     device = open_device(settings.device, settings.device_memory)
-    if device is not None:
-        return _sized_on_device(batch, size, device, settings)
-    alpha, start = _searched_here(batch, size, settings)
-    return _solved_at(batch, alpha, start, settings)
-
-
-def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatArray, Iterates]:
-    """Penalties (B,) found by the CPU, and points to start from."""
-    searches = [
-        _SizeSearch(batch.take(chunk), size, settings)
-        for chunk in chunks_of(batch, settings, batch.n_instances)
-    ]
-    with single_blas_thread():
-        for search in searches:
-            search.run()
-    start = Iterates(
-        stack_rows([piece for search in searches for piece in search.pieces], batch.n_features),
-        np.concatenate([search.dual for search in searches]),
-        np.zeros(batch.n_instances, dtype=np.intp),
-    )
-    return np.concatenate([search.alpha for search in searches]), start
-
-
-def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settings) -> Sized:
+    if device is None:
+        alpha, start = _searched_here(batch, size, settings)
+    else:
+        alpha, start, found = search_on_device(batch, size, device)
+        left = np.flatnonzero(~found)
+        if left.size:
+            alpha[left], rest = _searched_here(batch.take(left), size, settings)
+            start.dual[left] = rest.dual
+            start = replace(start, coef=replace_rows(start.coef, left, rest.coef))
     # Where nothing can enter, w = 0 is optimal at any penalty.
     penalised = replace(batch, alpha=np.where(alpha > 0, alpha, 1.0))
     # The start is nearly the solution: to screen features would take longer than to finish it.
     settings = replace(settings, screening=Screening.none())
-    return Sized(alpha, solve_or_raise(penalised, "newton", settings, warm))
+    return Sized(alpha, solve_or_raise(penalised, "newton", settings, start))
 
 
-def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings) -> Sized:
-    """Search and solve on a device; searches that it gives up are the CPU's."""
-    alpha, start, found = search_on_device(batch, size, device)
-    left = np.flatnonzero(~found)
-    if left.size:
-        alpha[left], rest = _searched_here(batch.take(left), size, settings)
-        start.dual[left] = rest.dual
-        start = replace(start, coef=replace_rows(start.coef, left, rest.coef))
-    return _solved_at(batch, alpha, start, settings)
+def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatArray, Iterates]:
+    """Penalties (B,) found by the CPU, and points to start from."""
+    search = _SizeSearch(batch, size, settings)
+    with single_blas_thread():
+        for chunk in chunks_of(batch, settings, batch.n_instances):
+            search.run(chunk)
+    steps = np.zeros(batch.n_instances, dtype=np.intp)
+    return search.alpha, Iterates(stack_rows(search.pieces, batch.n_features), search.dual, steps)
 
 
 class _SizeSearch:
-    """The search of as many instances (b,) as the memory budget allows.
-
-    `pieces` are the indices and values of the non-zero coefficients of each.
-    """
+    """The search for a batch; `pieces` are the non-zero coefficients, as indices and values."""
 
     def __init__(self, batch: Batch, size: int, settings: Settings) -> None:
         count = batch.n_instances
@@ -150,24 +129,23 @@ class _SizeSearch:
         self._rows = [NO_ROWS] * count
         self._more = rows_at_a_time(size)
 
-    def run(self) -> None:
-        """Rounds of search on working rows, until no row outside would enter."""
-        threads = self.settings.n_threads
-        correlation = correlate(self.batch, self.dual, n_threads=threads)
-        largest = largest_penalties(self.batch, correlation, threads)
-        open_ = np.flatnonzero(largest > 0)
-        correlation = correlation[open_]
+    def run(self, numbers: IntArray) -> None:
+        """Rounds of search on working rows for some instances, until no row outside would enter."""
+        batch, threads = self.batch.take(numbers), self.settings.n_threads
+        correlation = correlate(batch, self.dual[numbers], n_threads=threads)
+        largest = largest_penalties(batch, correlation, threads)
+        left = np.flatnonzero(largest > 0)
+        numbers, largest, correlation = numbers[left], largest[left], correlation[left]
         for _ in range(SEARCH_ROUNDS):
-            exact = self._round(open_, correlation, largest)
-            open_ = open_[np.flatnonzero(exact)]
-            if len(open_) == 0:
+            left = np.flatnonzero(self._round(numbers, correlation, largest))
+            if len(left) == 0:
                 return
-            correlation = correlate(self.batch.take(open_), self.dual[open_], n_threads=threads)
+            numbers, largest = numbers[left], largest[left]
+            correlation = correlate(self.batch.take(numbers), self.dual[numbers], n_threads=threads)
 
     def _round(self, numbers: IntArray, correlation: RealArray, largest: FloatArray) -> list[bool]:
         def improve(row: int) -> bool:
-            number = int(numbers[row])
-            return self._improve(number, correlation[row], float(largest[number]))
+            return self._improve(int(numbers[row]), correlation[row], float(largest[row]))
 
         return map_rows(improve, len(numbers), self.settings.n_threads)
 
@@ -179,8 +157,8 @@ class _SizeSearch:
         rows = strongest_rows(correlation, factor, batch.positive, floor, known, self._more)
         if len(rows) == len(known):
             return False
-        root = batch.root(number)
-        alpha, count, w = _search_instance(
+        root, w = batch.root(number), np.empty(len(rows))
+        alpha, count = search_instance(
             batch.P,
             NO_ROOT if root is None else root,
             rows,
@@ -192,6 +170,7 @@ class _SizeSearch:
             batch.positive,
             self.size,
             self.dual[number],
+            w,
         )
         if not np.isfinite(alpha):
             # No penalty could be solved: the driver's solver can, from the null model.

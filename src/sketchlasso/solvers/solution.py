@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import IntEnum
-from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numba.core import event
@@ -93,13 +92,6 @@ def status_of(gap: FloatArray, tol: float, otherwise: IntArray | Status) -> IntA
     return status
 
 
-def ending_message(status: IntArray, relative_gap: FloatArray) -> str:
-    """One line on how instances (B,) ended, with a remedy where something fell short."""
-    if (status == Status.SOLVED).all():
-        return f"all {len(status)} instances solved, worst relative gap {relative_gap.max():.1e}"
-    return "".join(map(str, _shortfalls(status, relative_gap)))
-
-
 def _shortfalls(status: IntArray, relative_gap: FloatArray) -> list[Part]:
     """Parts of a message on the instances (B,) that fell short, with a remedy for each kind."""
     parts: list[Part] = []
@@ -127,19 +119,14 @@ class Stopwatch:
 
     def __enter__(self) -> Stopwatch:
         self.compile_seconds = 0.0
-        self._stack = ExitStack()
-        self._stack.enter_context(event.install_timer("numba:compile", self._compiled))
+        self._timer = event.install_timer("numba:compile", self._compiled)
+        self._timer.__enter__()
         self._start = time.perf_counter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         total = time.perf_counter() - self._start
-        self._stack.close()
+        self._timer.__exit__(None, None, None)
         self.seconds = max(total - self.compile_seconds, 0.0)
 
     def _compiled(self, seconds: float) -> None:
@@ -181,7 +168,10 @@ class Certified(Bounds):
 
     def message(self) -> str:
         """One line on how the instances ended, with a remedy where something fell short."""
-        return ending_message(self.status, self.relative_gap)
+        gap = self.relative_gap
+        if self.solved.all():
+            return f"all {len(gap)} instances solved, worst relative gap {gap.max():.1e}"
+        return "".join(map(str, _shortfalls(self.status, gap)))
 
 
 @dataclass(frozen=True, eq=False)

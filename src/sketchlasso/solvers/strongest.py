@@ -17,10 +17,10 @@ from sketchlasso.types import FloatArray, IntArray
 
 
 def strongest_features(batch: Batch, count: int, settings: Settings) -> tuple[IntArray, FloatArray]:
-    """The features (B, count) with the largest |R u| at the null model's u, and these, in order.
+    """The features (B, count) with the largest |R u| at the null model's u, and these |R u|.
 
-    The batch has no penalty factors; its excluded features count as zero. Where w >= 0 is asked
-    for, it is R u and not its size that counts.
+    Both are in decreasing order. The batch has no penalty factors; its excluded features count as
+    zero. Where w >= 0 is asked for, R u counts instead of |R u|.
     """
     device = open_device(settings.device, settings.device_memory)
     if device is not None:
@@ -41,7 +41,7 @@ def strongest_features(batch: Batch, count: int, settings: Settings) -> tuple[In
 
 def _on_device(batch: Batch, count: int, device: Device) -> list[tuple[IntArray, FloatArray]]:
     shared = SharedFactor.of(batch, device)
-    size = chunk_size(batch, device, 24 * count * batch.rank, "one problem with its shared factor")
+    size = chunk_size(batch, device, 24 * count * batch.rank, "problem")
     parts = []
     for start in range(0, batch.n_instances, size):
         data = DeviceBatch(batch.take(slice(start, start + size)), shared)

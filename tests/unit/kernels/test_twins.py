@@ -21,7 +21,7 @@ from sketchlasso.kernels.newton import (
     solve_instance,
 )
 from sketchlasso.kernels.shrink import feasible_scale, smallest_penalty
-from sketchlasso.kernels.working_set import choose_rows, count_removed, gather
+from sketchlasso.kernels.working_set import count_removed, find_rows, gather
 from sketchlasso.problem import formulas
 from sketchlasso.problem.dual import certify_batch, correlate
 from sketchlasso.problem.screening import (
@@ -220,14 +220,14 @@ def test_newton_direction_is_the_jacobian_solve(squared, rooted):
     u, w0 = 0.3 * rng.normal(size=k), np.zeros(n)
 
     def gradient(point):
-        work = scratch_for(rows, np.empty((n, k)))
+        work = scratch_for(np.empty((n, k)))
         gradient_and_step(rows, work, sigma, tau, point, w0)
         return work.grad
 
     jacobian = np.column_stack(
         [(gradient(u - 1e-6 * e) - gradient(u + 1e-6 * e)) / 2e-6 for e in np.eye(k)]
     )
-    work = scratch_for(rows, np.empty((n, k)))
+    work = scratch_for(np.empty((n, k)))
     gradient_and_step(rows, work, sigma, tau, u, w0)
     damped = jacobian + 1e-3 * np.linalg.norm(work.grad) * np.eye(k)
     np.testing.assert_allclose(damped @ work.d, work.grad, rtol=1e-5, atol=1e-8)
@@ -238,7 +238,7 @@ def test_solve_instance_reports_the_gap_it_reached():
     A, c = rng.normal(size=(80, 10)), rng.normal(size=10)
     rows = Rows(A, NO_ROOT, c, 0.5, np.full(80, 0.4), 0.1, False, False)
     u, w = c / np.sqrt(c @ c + 0.25), np.zeros(80)
-    work = scratch_for(rows, np.empty((80, 10)))
+    work = scratch_for(np.empty((80, 10)))
     gap, steps = solve_instance(rows, work, 1e-9, 1000, u, w)
     primal = (
         np.sqrt(np.sum((c - A.T @ w) ** 2) + 0.25) + 0.1 * np.linalg.norm(w) + 0.4 * np.abs(w).sum()
@@ -247,15 +247,17 @@ def test_solve_instance_reports_the_gap_it_reached():
     assert gap <= 1e-9 * primal
 
 
-def test_choose_rows_takes_support_and_the_largest_excess():
+def test_working_rows_are_the_support_and_the_largest_excess():
     correlation = np.array([0.1, -2.0, 0.5, 3.0, -0.2, 0.9])
     factor = np.array([1.0, 1.0, 1.0, np.inf, 1.0, 1.0])
 
     def chosen(norms, margin, limit, trusted):
-        return choose_rows(
+        found = np.empty(6, dtype=np.int64)
+        count = find_rows(
             correlation, factor, 1.0, False, norms, 1.0, 1.0, margin, 1.0, np.inf,
-            np.array([0]), limit, trusted, 1.3,
-        ).tolist()  # fmt: skip
+            np.array([0]), limit, trusted, 1.3, np.empty((2, 6)), found,
+        )  # fmt: skip
+        return found[:count].tolist()
 
     assert chosen(np.empty(0), 0.0, 3, False) == [0, 1, 5]
     norms = np.array([9.0, 9.0, 9.0, 9.0, 9.0, 0.5])

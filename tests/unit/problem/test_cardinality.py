@@ -109,7 +109,7 @@ def test_a_solution_spread_over_copies_is_gathered_and_stays_optimal():
         1e-8,
     )
     # An interior-point solution spreads itself evenly over equal rows.
-    run = drive(Conic(), tripled, tol=1e-8, rounds=1)
+    run = drive(Conic, tripled, tol=1e-8, rounds=1)
     assert np.count_nonzero(run.w) > 6
     sparse = sparsify(tripled.R, run.w, tripled.thresholds)
     assert np.count_nonzero(sparse) <= 6

@@ -30,39 +30,39 @@ CURVED = {
 @pytest.mark.parametrize("regime", REGIMES)
 def test_reaches_a_tiny_gap_in_every_regime(regime):
     instance = make_instance(**REGIMES[regime])
-    run = drive(Barrier(), instance, tol=1e-8)
-    assert_optimal(run, drive(Conic(), instance, tol=1e-8, rounds=1), instance, tol=1e-8)
+    run = drive(Barrier, instance, tol=1e-8)
+    assert_optimal(run, drive(Conic, instance, tol=1e-8, rounds=1), instance, tol=1e-8)
     assert run.steps <= 60
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_agrees_with_a_generic_solver(seed):
     instance = make_instance(seed, p=60)
-    run = drive(Barrier(), instance, tol=1e-9)
+    run = drive(Barrier, instance, tol=1e-9)
     assert run.primal == pytest.approx(instance_reference(as_batch(instance))[1], rel=1e-8)
 
 
 def test_coefficients_that_are_rounding_become_exact_zeros():
     instance = make_instance(radius=0.0)
-    assert np.count_nonzero(drive(Barrier(), instance, tol=1e-8).w) <= instance.R.shape[1]
+    assert np.count_nonzero(drive(Barrier, instance, tol=1e-8).w) <= instance.R.shape[1]
     nothing = make_instance(share=1.5)
-    assert not drive(Barrier(), nothing, tol=1e-8).w.any()
+    assert not drive(Barrier, nothing, tol=1e-8).w.any()
 
 
 @pytest.mark.parametrize("regime", ["interpolation", "no penalty at all", "non-negative"])
 def test_survives_being_called_too_often(regime):
     instance = make_instance(**REGIMES[regime])
-    assert drive(Barrier(), instance, tol=-1.0, rounds=60).gap <= 1e-9
+    assert drive(Barrier, instance, tol=-1.0, rounds=60).gap <= 1e-9
 
 
 def test_reaches_the_gap_with_thousands_of_features():
     instance = make_instance(p=2000, k=30, radius=0.0)
-    assert drive(Barrier(), instance, tol=1e-8).gap <= 1e-8
+    assert drive(Barrier, instance, tol=1e-8).gap <= 1e-8
 
 
 def test_a_zero_response_has_the_zero_solution():
     instance = make_instance(scale=0.0, share=0.0)
-    assert not drive(Barrier(), instance, tol=1e-8).w.any()
+    assert not drive(Barrier, instance, tol=1e-8).w.any()
 
 
 def gradient(problem, mu, w):

@@ -192,7 +192,7 @@ def test_an_instance_without_features_is_not_passed_on(loss):
     batch = Batch.build(np.eye(2), c, 12.0, alpha=1.0, penalty_factor=np.full(2, np.inf), loss=loss)
     start = Iterates(sparse.csr_array((1, 2)), np.zeros((1, 2)), np.zeros(1, dtype=np.intp))
     proof = certify_batch(batch, start.coef, start.dual)
-    view = Round(batch, np.arange(1), start, np.zeros((1, 2)), proof, None, none, none, 0)
+    view = Round(batch, np.arange(1), start, np.zeros((1, 2)), proof, None, none, none, none, 0)
     algorithm = PerInstance(object())
     algorithm.start(batch, Settings())
     found = algorithm.advance(view, np.arange(1))

@@ -20,37 +20,34 @@ from sketchlasso.solvers.algorithms.protocol import as_batch
 @pytest.mark.parametrize("regime", REGIMES)
 def test_reaches_a_small_gap_in_every_regime(regime):
     instance = make_instance(**REGIMES[regime])
-    run = drive(FirstOrder(), instance, tol=1e-7)
-    assert_optimal(run, drive(Conic(), instance, tol=1e-8, rounds=1), instance, tol=1e-7)
+    run = drive(FirstOrder, instance, tol=1e-7)
+    assert_optimal(run, drive(Conic, instance, tol=1e-8, rounds=1), instance, tol=1e-7)
     assert run.steps <= 5000
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.1])
 def test_a_few_thousand_iterations_suffice_for_moderate_problems(radius):
     instance = make_instance(p=400, k=40, radius=radius)
-    assert drive(FirstOrder(), instance, tol=1e-6, rounds=10).gap <= 1e-6
+    assert drive(FirstOrder, instance, tol=1e-6, rounds=10).gap <= 1e-6
 
 
 @pytest.mark.parametrize("regime", ["interpolation", "no penalty at all", "squared"])
 def test_survives_being_called_too_often(regime):
     instance = make_instance(**REGIMES[regime])
-    assert drive(FirstOrder(), instance, tol=-1.0, rounds=30).gap <= 1e-9
+    assert drive(FirstOrder, instance, tol=-1.0, rounds=30).gap <= 1e-9
 
 
 def test_the_best_point_never_gets_worse():
     instance = make_instance(radius=0.0)
-    algorithm, batch = FirstOrder(), as_batch(instance)
-    state = algorithm.begin(instance, np.zeros(120), np.zeros(12))
-    values = [primal_value(batch, algorithm.improve(instance, state)[0][None])[0] for _ in range(5)]
+    batch, solver = as_batch(instance), FirstOrder(instance, np.zeros(120), np.zeros(12))
+    values = [primal_value(batch, solver.improve()[0][None])[0] for _ in range(5)]
     assert values == sorted(values, reverse=True)
 
 
 def test_starting_at_the_solution_stays_there():
     instance = make_instance()
-    run = drive(FirstOrder(), instance, tol=1e-10)
-    algorithm = FirstOrder()
-    state = algorithm.begin(instance, run.w, run.u)
-    w, _, _ = algorithm.improve(instance, state)
+    run = drive(FirstOrder, instance, tol=1e-10)
+    w, _, _ = FirstOrder(instance, run.w, run.u).improve()
     np.testing.assert_allclose(w, run.w, atol=1e-6)
 
 

@@ -21,14 +21,15 @@ def make_algorithm(solver: Solver) -> Algorithm:
     if solver == "barrier":
         from sketchlasso.solvers.algorithms.barrier import Barrier
 
-        return PerInstance(Barrier())
+        return PerInstance(Barrier)
     if solver == "first_order":
         from sketchlasso.solvers.algorithms.first_order import FirstOrder
 
-        return PerInstance(FirstOrder())
+        return PerInstance(FirstOrder)
     if solver == "conic":
-        from sketchlasso.solvers.algorithms.conic import Conic
+        from sketchlasso.solvers.algorithms.conic import Conic, import_clarabel
 
-        return PerInstance(Conic())
+        import_clarabel()  # a missing package is reported before anything is solved
+        return PerInstance(Conic)
     names = ", ".join(repr(name) for name in get_args(Solver))
     raise InvalidInputError(Argument("solver", solver), f" is unknown; choose one of {names}")

@@ -7,8 +7,6 @@ the central path has a gap of about mu (2 p + 4). One Newton step costs O(p k^2 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sketchlasso.solvers.algorithms.cone_barrier import (
@@ -36,83 +34,88 @@ BALL_MARGIN = 1e-10
 SLACK_RATIO = 10.0
 
 
-@dataclass(eq=False)
-class BarrierState:
-    """Iterate of the barrier method on the scaled instance."""
-
-    problem: ScaledInstance
-    mu: float  # 1/gamma of the paper
-    w: FloatArray  # (p,)
-    multipliers: Multipliers  # u is the dual point
-    newton_steps: int  # so far
-    best: Best  # best points seen
-
-    def cones(self) -> Cones:
-        """The cones at the iterate."""
-        problem = self.problem
-        return cones_at(problem, self.mu, self.w, problem.c - problem.R.T @ self.w)
-
-
 class Barrier:
-    """Primal-dual path following; one call of `improve` is one centring."""
+    """Primal-dual path following; one call of `improve` is one centring.
 
-    def begin(self, instance: Instance, w: FloatArray, u: FloatArray) -> BarrierState:
-        """Start far from every boundary, with the multipliers of the primal method.
+    It starts far from every boundary, with the multipliers of the primal method. The given point is
+    not used: a warm start lies at the boundary, where Newton's method is slow.
+    """
 
-        The given point is not used: a warm start lies at the boundary, where Newton's
-        method is slow.
-        """
-        problem = ScaledInstance.of(instance)
-        start = np.zeros(len(w))
+    def __init__(self, instance: Instance, w: FloatArray, u: FloatArray) -> None:
+        self.problem = problem = ScaledInstance.of(instance)
+        self.mu = FIRST_MU  # 1/gamma of the paper
+        self.w = np.zeros(len(w))
         if problem.positive:
             size = np.sqrt(problem.square_norms)
             start = FIRST_MU / (problem.thresholds + np.maximum(size, 1e-3 * size.max(initial=0.0)))
-            start /= max(1.0, float(np.linalg.norm(problem.R.T @ start)))
-        central = cones_at(problem, FIRST_MU, start, problem.c - problem.R.T @ start).central
-        return BarrierState(problem, FIRST_MU, start, central, 0, Best(instance))
+            self.w = start / max(1.0, float(np.linalg.norm(problem.R.T @ start)))
+        self.multipliers = self._cones().central
+        self.newton_steps = 0
+        self.best = Best(instance)
 
-    def improve(
-        self, instance: Instance, state: BarrierState
-    ) -> tuple[FloatArray, FloatArray, int]:
-        """Centre for the current mu, offer the centre, reduce mu.
-
-        Sets: every field of the state but the problem.
-        """
-        before = state.newton_steps
+    def improve(self) -> tuple[FloatArray, FloatArray, int]:
+        """Centre for the current mu, offer the centre, reduce mu."""
+        before = self.newton_steps
         centred = False
-        while not centred and state.newton_steps - before < NEWTON_STEPS_PER_CENTRING:
-            step, decrement = _newton_step(state)
-            state.newton_steps += 1
-            centred = step > 0.5 and decrement <= state.mu * len(state.w)
-        length = state.problem.length
-        stretch = length if state.problem.squared else 1.0
-        for u in (state.cones().central.u, state.multipliers.u):
-            state.best.offer(length * state.w, stretch * u)
+        while not centred and self.newton_steps - before < NEWTON_STEPS_PER_CENTRING:
+            step, decrement = self._newton_step()
+            self.newton_steps += 1
+            centred = step > 0.5 and decrement <= self.mu * len(self.w)
+        for u in (self._cones().central.u, self.multipliers.u):
+            self.best.offer(*self.problem.restored(self.w, u))
         if centred:
-            state.mu = max(MU_REDUCTION * state.mu, LAST_MU * state.best.primal / length)
-        return state.best.trimmed(), state.best.u.copy(), state.newton_steps - before
+            least = LAST_MU * self.best.primal / self.problem.length
+            self.mu = max(MU_REDUCTION * self.mu, least)
+        return self.best.trimmed(), self.best.u.copy(), self.newton_steps - before
 
+    def _cones(self) -> Cones:
+        residual = self.problem.c - self.problem.R.T @ self.w
+        return cones_at(self.problem, self.mu, self.w, residual)
 
-def _newton_step(state: BarrierState) -> tuple[float, float]:
-    """One damped primal-dual Newton step; returns its length and the Newton decrement.
+    def _newton_step(self) -> tuple[float, float]:
+        """One damped primal-dual Newton step; returns its length and the Newton decrement."""
+        problem, w = self.problem, self.w
+        r = problem.c - problem.R.T @ w
+        cones = cones_at(problem, self.mu, w, r)
+        gradient = cones.central.v + cones.central.d - problem.R @ cones.central.u
+        hessian = barrier_hessian(problem, cones, self.multipliers, w, r)
+        dw, y = hessian.solve(-gradient)
+        slope = float(gradient @ dw)
+        if not np.isfinite(slope) or slope >= 0.0:
+            # Rounding dominates: fall back on the primal multipliers and do not move.
+            self.multipliers = cones.central
+            return 1.0, 0.0
+        step = _step_length(problem, self.mu, w, r, dw, slope)
+        self.w = w + step * dw
+        self.multipliers = self._next_multipliers(cones, hessian, step, dw, y)
+        return step, -slope
 
-    Sets: w, multipliers.
-    """
-    problem, w = state.problem, state.w
-    r = problem.c - problem.R.T @ w
-    cones = cones_at(problem, state.mu, w, r)
-    gradient = cones.central.v + cones.central.d - problem.R @ cones.central.u
-    hessian = barrier_hessian(problem, cones, state.multipliers, w, r)
-    dw, y = hessian.solve(-gradient)
-    slope = float(gradient @ dw)
-    if not np.isfinite(slope) or slope >= 0.0:
-        # Rounding dominates: fall back on the primal multipliers and do not move.
-        state.multipliers = cones.central
-        return 1.0, 0.0
-    step = _step_length(problem, state.mu, w, r, dw, slope)
-    state.w = w + step * dw
-    state.multipliers = _next_multipliers(state, cones, hessian, step, dw, y)
-    return step, -slope
+    def _next_multipliers(
+        self, cones: Cones, hessian: DyadicHessian, step: float, dw: FloatArray, y: FloatArray
+    ) -> Multipliers:
+        """Newton's multipliers for the full step dw, brought back inside their bounds."""
+        problem, central, old = self.problem, cones.central, self.multipliers
+        k = len(central.u)
+        # y = M R'dw is the accurate form of the change of u; computed from dw it would cancel.
+        u = central.u - y[:k]
+        d = central.d
+        v = central.v + hessian.absolute * dw
+        if not problem.squared:
+            u = _into_ball(u, 1.0)
+        if problem.robust_cone:
+            change = problem.radius / cones.ridge_height * dw + hessian.X[:, k:] @ y[k:]
+            d = _into_ball(d + change, problem.radius)
+        lam = problem.thresholds
+        if problem.positive:
+            # Here w >= 0 may have shortened the step, and the multipliers must not move further.
+            slack = lam - old.v - step * (v - old.v)
+            slack = np.maximum(slack, KEPT_DISTANCE * (lam - old.v))
+            centre = self.mu / self.w
+            v = lam - np.clip(slack, centre / SLACK_RATIO, centre * SLACK_RATIO)
+        else:
+            room = KEPT_DISTANCE * (lam - np.abs(old.v))
+            v = np.clip(v, room - lam, lam - room)
+        return Multipliers(u, d, v)
 
 
 def _step_length(
@@ -135,39 +138,6 @@ def _step_length(
             break
         step *= max(-slope / (slope_there - slope), 0.1)
     return step
-
-
-def _next_multipliers(
-    state: BarrierState,
-    cones: Cones,
-    hessian: DyadicHessian,
-    step: float,
-    dw: FloatArray,
-    y: FloatArray,
-) -> Multipliers:
-    """Newton's multipliers for the full step dw, brought back inside their bounds."""
-    problem, central, old = state.problem, cones.central, state.multipliers
-    k = len(central.u)
-    # y = M R'dw is the accurate form of the change of u; computed from dw it would cancel.
-    u = central.u - y[:k]
-    d = central.d
-    v = central.v + hessian.absolute * dw
-    if not problem.squared:
-        u = _into_ball(u, 1.0)
-    if problem.robust_cone:
-        change = problem.radius / cones.ridge_height * dw + hessian.X[:, k:] @ y[k:]
-        d = _into_ball(d + change, problem.radius)
-    lam = problem.thresholds
-    if problem.positive:
-        # Here w >= 0 may have shortened the step, and the multipliers must not move further.
-        slack = lam - old.v - step * (v - old.v)
-        slack = np.maximum(slack, KEPT_DISTANCE * (lam - old.v))
-        centre = state.mu / state.w
-        v = lam - np.clip(slack, centre / SLACK_RATIO, centre * SLACK_RATIO)
-    else:
-        room = KEPT_DISTANCE * (lam - np.abs(old.v))
-        v = np.clip(v, room - lam, lam - room)
-    return Multipliers(u, d, v)
 
 
 def _into_ball(x: FloatArray, radius: float) -> FloatArray:

@@ -49,29 +49,26 @@ FREE_CURVATURE = 1e-9
 # Slope, beside ||a_j||, of unpenalised features with w_j >= 0.
 FREE_SLOPE = 1e-11
 TINY = 1e-150
+REFINEMENTS = 2  # of the solution of a Newton system
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ScaledInstance(Instance):
-    """An instance with a response of length one.
-
-    `square_norms` (p,) holds ||a_j||^2; `length` turns scaled coefficients into true ones.
-    """
+    """An instance with a response of length one; `square_norms` (p,) holds ||a_j||^2."""
 
     square_norms: FloatArray
-    length: float
 
     @classmethod
     def of(cls, instance: Instance) -> ScaledInstance:
-        """Divide the response by its length; w shrinks with it."""
-        scaled, length = instance.with_unit_response()
+        """Divide the response by its length."""
+        scaled = instance.with_unit_response()
         norms = np.einsum("ij,ij->i", instance.R, instance.R)
         if instance.positive:
             # Without any slope the barrier of an unpenalised w_j >= 0 may have no minimum; a
             # feature that fits nothing is zero under any slope.
             floor = np.where(norms > 0, FREE_SLOPE * np.sqrt(norms), 1.0)
             scaled = replace(scaled, thresholds=np.maximum(scaled.thresholds, floor))
-        return cls(**vars(scaled), square_norms=norms, length=length)
+        return cls(**vars(scaled), square_norms=norms)
 
     @property
     def robust_cone(self) -> bool:
@@ -145,7 +142,7 @@ class DyadicHessian:
     core_inverse: FloatArray  # (q, q): M^-1
     absolute: FloatArray  # (p,): the part of delta due to the |w_j|
 
-    def solve(self, b: FloatArray, refinements: int = 2) -> tuple[FloatArray, FloatArray]:
+    def solve(self, b: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solution dw (p,), y (q,) for a right-hand side b (p,), in O(p q^2 + q^3)."""
         capacitance = self.core_inverse + (self.X.T / self.delta) @ self.X
         # Rows of unit size before factoring: the dyads differ by many orders of magnitude.
@@ -158,7 +155,7 @@ class DyadicHessian:
             return (upper - self.X @ y) / self.delta, y
 
         dw, y = eliminate(b, np.zeros(len(scale)))
-        for _ in range(refinements):
+        for _ in range(REFINEMENTS):
             more_w, more_y = eliminate(
                 b - self.delta * dw - self.X @ y, self.core_inverse @ y - self.X.T @ dw
             )

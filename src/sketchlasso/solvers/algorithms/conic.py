@@ -35,13 +35,6 @@ TOLERANCES = (1e-10, 1e-8, 1e-6)
 
 
 @dataclass(eq=False)
-class ConicState:
-    """Result w (p,), u (k,) of the one solve; None before it."""
-
-    found: tuple[FloatArray, FloatArray] | None = None
-
-
-@dataclass(eq=False)
 class _Programme:
     """minimise x'diag(curvature)x/2 + linear'x  subject to  A x + slack = b, slack in cones.
 
@@ -73,40 +66,38 @@ class _Programme:
 
 
 class Conic:
-    """One solve per instance with Clarabel; later calls repeat its answer."""
+    """One solve per instance with Clarabel; later calls repeat its answer.
 
-    def __init__(self) -> None:
-        self._clarabel = _import_clarabel()
+    An interior-point method gains little from a starting point, so the given one is not used.
+    """
 
-    def begin(self, instance: Instance, w: FloatArray, u: FloatArray) -> ConicState:
-        """Nothing to prepare: an interior-point method gains little from a starting point."""
-        return ConicState()
+    def __init__(self, instance: Instance, w: FloatArray, u: FloatArray) -> None:
+        self._instance = instance
+        self._found: tuple[FloatArray, FloatArray] | None = None
 
-    def improve(self, instance: Instance, state: ConicState) -> tuple[FloatArray, FloatArray, int]:
-        """Solve on the first call.
-
-        Sets: found.
-        """
-        if state.found is not None:
-            return *state.found, 0
-        scaled, length = instance.with_unit_response()
-        stretch = length if instance.squared else 1.0
-        best, steps = Best(instance), 0
-        programme = _programme(self._clarabel, scaled)
+    def improve(self) -> tuple[FloatArray, FloatArray, int]:
+        """Solve on the first call."""
+        if self._found is not None:
+            return *self._found, 0
+        clarabel = import_clarabel()
+        scaled = self._instance.with_unit_response()
+        best, steps = Best(self._instance), 0
+        programme = _programme(clarabel, scaled)
         for tolerance in TOLERANCES:
-            solved, x, z, iterations = _run(self._clarabel, programme, tolerance)
+            solved, x, z, iterations = _run(clarabel, programme, tolerance)
             steps += iterations
-            w = length * x[: len(instance.R)]
-            if instance.positive:
+            w = x[: len(scaled.R)]
+            if scaled.positive:
                 w = np.maximum(w, 0.0)
-            best.offer(w, -stretch * z[programme.dual])
+            best.offer(*scaled.restored(w, -z[programme.dual]))
             if solved:
                 break
-        state.found = best.trimmed(), best.u
-        return *state.found, steps
+        self._found = best.trimmed(), best.u
+        return *self._found, steps
 
 
-def _import_clarabel() -> ModuleType:
+def import_clarabel() -> ModuleType:
+    """Return the package of the solver; without it the error names the extra."""
     try:
         import clarabel  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:

@@ -19,7 +19,7 @@ columns of squared lengths e_i, for then, with a = c - R'(2w+ - w) + tau e u_old
 (rho = 1 for the squared loss), and the prox of g is a soft threshold followed by a shrinkage of
 the whole vector. Two products with R make one iteration.
 
-Two devices make it fast. Balance: tau = ||w|| / ||R u|| lets both variables travel equally
+Two measures make it fast. Balance: tau = ||w|| / ||R u|| lets both variables travel equally
 fast. Anderson's extrapolation over the last iterations: once the support has settled the
 iteration is nearly affine, and extrapolation then acts like a Krylov method. A plain step never
 increases the residual of the fixed-point equation, so an extrapolated step that does is undone;
@@ -55,7 +55,7 @@ RANK_TOLERANCE = 1e-12
 ROUNDING = 1e-14
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Rotated(Instance):
     """The instance with a response of length one and orthogonal columns of R.
 
@@ -65,11 +65,10 @@ class _Rotated(Instance):
     energies: FloatArray  # (r,): squared lengths e of the columns
     basis: FloatArray  # (k, r): V
     beyond: FloatArray  # (k,): the part of c outside the span of V
-    length: float
 
     @classmethod
     def of(cls, instance: Instance) -> _Rotated:
-        scaled, length = instance.with_unit_response()
+        scaled = instance.with_unit_response()
         _, values, rows = np.linalg.svd(np.linalg.qr(instance.R, mode="r"), full_matrices=False)
         basis = rows[values > RANK_TOLERANCE * values.max(initial=0.0)].T
         c = basis.T @ scaled.c
@@ -80,14 +79,14 @@ class _Rotated(Instance):
         s = float(np.sqrt(scaled.s**2 + beyond @ beyond))
         energies = np.einsum("ij,ij->j", R, R)
         rotated = replace(scaled, R=R, c=c, s=s)
-        return cls(**vars(rotated), energies=energies, basis=basis, beyond=beyond, length=length)
+        return cls(**vars(rotated), energies=energies, basis=basis, beyond=beyond)
 
     def recover(self, w: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (p,) and dual point (k,) of the instance from rotated w (p,), u (r,)."""
-        if self.squared:
-            return self.length * w, self.length * (self.basis @ u + self.beyond)
-        share = np.sqrt(max(1.0 - float(u @ u), 0.0)) / self.s if self.s > 0 else 0.0
-        return self.length * w, self.basis @ u + share * self.beyond
+        share = 1.0
+        if not self.squared:
+            share = np.sqrt(max(1.0 - float(u @ u), 0.0)) / self.s if self.s > 0 else 0.0
+        return self.restored(w, self.basis @ u + share * self.beyond)
 
     def residual_dual(self, w: FloatArray) -> FloatArray:
         """The dual point (r,) that the residual of w (p,) suggests."""
@@ -137,91 +136,68 @@ class _Anderson:
         return value - residual + move * min(1.0, LONGEST_EXTRAPOLATION * size / length)
 
 
-@dataclass(eq=False)
-class FirstOrderState:
-    """Iterate on the rotated instance."""
-
-    problem: _Rotated
-    tau: float  # step length
-    w: FloatArray  # (p,)
-    u: FloatArray  # (r,)
-    iterations: int  # so far
-    best: Best  # best points seen
-    memory: _Anderson
-
-
 class FirstOrder:
-    """Primal-dual splitting with extrapolation; one call of `improve` is 200 iterations."""
+    """Primal-dual splitting with extrapolation; one call of `improve` is 200 iterations.
 
-    def begin(self, instance: Instance, w: FloatArray, u: FloatArray) -> FirstOrderState:
-        """Start at the given point, or at the dual point of w = 0 where none is given."""
-        problem = _Rotated.of(instance)
-        start = w / problem.length
-        dual = problem.basis.T @ u / (problem.length if problem.squared else 1.0)
-        if not dual.any():
-            dual = problem.residual_dual(start)
-        tau = 1.0 / np.sqrt(max(float(problem.energies.max(initial=0.0)), 1e-300))
-        memory = _Anderson(len(start) + len(dual))
-        state = FirstOrderState(problem, float(tau), start, dual, 0, Best(instance), memory)
-        _balance(state, tolerance=1.0)
-        return state
+    It starts at the given point, or at the dual point of w = 0 where none is given.
+    """
 
-    def improve(
-        self, instance: Instance, state: FirstOrderState
-    ) -> tuple[FloatArray, FloatArray, int]:
-        """Iterate, then offer the iterate with both of its dual candidates.
+    def __init__(self, instance: Instance, w: FloatArray, u: FloatArray) -> None:
+        self.problem = problem = _Rotated.of(instance)
+        self.w = w / problem.length
+        self.u = problem.basis.T @ u / (problem.length if problem.squared else 1.0)
+        if not self.u.any():
+            self.u = problem.residual_dual(self.w)
+        # The step length.
+        self.tau = float(1.0 / np.sqrt(max(float(problem.energies.max(initial=0.0)), 1e-300)))
+        self.iterations = 0
+        self.best = Best(instance)
+        self.memory = _Anderson(len(self.w) + len(self.u))
+        self._balance(tolerance=1.0)
 
-        Sets: every field of the state.
-        """
-        stops = FIRST_BALANCES if state.iterations == 0 else ()
+    def improve(self) -> tuple[FloatArray, FloatArray, int]:
+        """Iterate, then offer the iterate with both of its dual candidates."""
+        stops = FIRST_BALANCES if self.iterations == 0 else ()
         for stop in (*stops, ITERATIONS_PER_CALL):
-            _iterate(state, stop - state.iterations % ITERATIONS_PER_CALL)
+            self._iterate(stop - self.iterations % ITERATIONS_PER_CALL)
             if stop != ITERATIONS_PER_CALL:
-                _balance(state, tolerance=1.0)
-        for u in (state.u, state.problem.residual_dual(state.w)):
-            state.best.offer(*state.problem.recover(state.w, u))
-        _balance(state, tolerance=BALANCE_FACTOR)
-        return state.best.w.copy(), state.best.u.copy(), ITERATIONS_PER_CALL
+                self._balance(tolerance=1.0)
+        for u in (self.u, self.problem.residual_dual(self.w)):
+            self.best.offer(*self.problem.recover(self.w, u))
+        self._balance(tolerance=BALANCE_FACTOR)
+        return self.best.w.copy(), self.best.u.copy(), ITERATIONS_PER_CALL
 
+    def _balance(self, tolerance: float) -> None:
+        """Set tau to ||w|| / ||R u|| when it is off by more than the tolerance."""
+        pull = float(np.sqrt(self.problem.energies @ self.u**2))
+        length = float(np.linalg.norm(self.w))
+        if pull == 0.0 or length == 0.0:
+            return
+        # The geometric mean with the old step damps swings while the iterate is still rough.
+        tau = float(np.sqrt(self.tau * length / pull))
+        if max(tau / self.tau, self.tau / tau) ** 2 > tolerance:
+            self.tau = tau
+            self.memory.clear()
 
-def _balance(state: FirstOrderState, tolerance: float) -> None:
-    """Set tau to ||w|| / ||R u|| when it is off by more than the tolerance.
-
-    Sets: tau, memory.
-    """
-    pull = float(np.sqrt(state.problem.energies @ state.u**2))
-    length = float(np.linalg.norm(state.w))
-    if pull == 0.0 or length == 0.0:
-        return
-    # The geometric mean with the old step damps swings while the iterate is still rough.
-    tau = float(np.sqrt(state.tau * length / pull))
-    if max(tau / state.tau, state.tau / tau) ** 2 > tolerance:
-        state.tau = tau
-        state.memory.clear()
-
-
-def _iterate(state: FirstOrderState, count: int) -> None:
-    """Run `count` iterations; the state ends at a plain, not an extrapolated, step.
-
-    Sets: w, u, iterations, memory.
-    """
-    problem, tau, p = state.problem, state.tau, len(state.w)
-    # In these units the map is firmly non-expansive.
-    weight = np.concatenate([np.full(p, tau**-0.5), np.sqrt(tau * problem.energies)])
-    point = weight * np.concatenate([state.w, state.u])
-    plain, last = point, np.inf
-    for _ in range(count):
-        w, u = _plain_step(problem, tau, point[:p] / weight[:p], point[p:] / weight[p:])
-        value = weight * np.concatenate([w, u])
-        residual = value - point
-        size = float(np.linalg.norm(residual))
-        if size > RESIDUAL_GROWTH * last:
-            state.memory.clear()
-            point, last = plain, np.inf
-            continue
-        point, plain, last = state.memory.extrapolate(value, residual), value, size
-    state.w, state.u = plain[:p] / weight[:p], plain[p:] / weight[p:]
-    state.iterations += count
+    def _iterate(self, count: int) -> None:
+        """Run `count` iterations; ends at a plain, not an extrapolated, step."""
+        problem, tau, p = self.problem, self.tau, len(self.w)
+        # In these units the map is firmly non-expansive.
+        weight = np.concatenate([np.full(p, tau**-0.5), np.sqrt(tau * problem.energies)])
+        point = weight * np.concatenate([self.w, self.u])
+        plain, last = point, np.inf
+        for _ in range(count):
+            w, u = _plain_step(problem, tau, point[:p] / weight[:p], point[p:] / weight[p:])
+            value = weight * np.concatenate([w, u])
+            residual = value - point
+            size = float(np.linalg.norm(residual))
+            if size > RESIDUAL_GROWTH * last:
+                self.memory.clear()
+                point, last = plain, np.inf
+                continue
+            point, plain, last = self.memory.extrapolate(value, residual), value, size
+        self.w, self.u = plain[:p] / weight[:p], plain[p:] / weight[p:]
+        self.iterations += count
 
 
 def _plain_step(

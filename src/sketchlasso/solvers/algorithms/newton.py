@@ -8,14 +8,12 @@ import numpy as np
 
 from sketchlasso.kernels.instance import NO_ROOT, Rows, Work
 from sketchlasso.kernels.newton import scratch_for, solve_instance
-from sketchlasso.kernels.working_set import choose_rows, gather
+from sketchlasso.kernels.working_set import find_rows, gather
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.formulas import null_dual
 from sketchlasso.problem.reduction import project_out
-from sketchlasso.problem.screening import dual_reach
-from sketchlasso.solvers.algorithms.protocol import Iterates, Round
+from sketchlasso.solvers.algorithms.protocol import Iterates, Round, dual_of_zero
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.types import FloatArray, IntArray
 
@@ -31,26 +29,26 @@ CLOSE = 1e-5
 NO_NORMS = np.empty(0)
 
 
-# Scratch of each thread, kept between instances.
-_scratch = threading.local()
+class _Scratch(threading.local):
+    """Space of each thread for the rows of an instance and copies of them, and its scratch.
+
+    It is kept between instances: page faults of new memory of that size would cost as much as the
+    arithmetic on it.
+    """
+
+    space: FloatArray = np.empty((2, 0, 0))
+    work: Work | None = None
+
+    def of_shape(self, n: int, k: int) -> tuple[FloatArray, Work]:
+        """Rows A (n, k) to fill, and the scratch of an instance with so many rows."""
+        if self.space.shape[1] < n or self.space.shape[2] != k:
+            self.space, self.work = np.empty((2, n + n // 2, k)), None
+        if self.work is None or self.work.rows.shape != (n, k):
+            self.work = scratch_for(self.space[1, :n])
+        return self.space[0, :n], self.work
 
 
-def _space(rows: int, rank: int) -> FloatArray:
-    """Scratch (2, rows or more, rank) of this thread."""
-    kept: FloatArray | None = getattr(_scratch, "space", None)
-    if kept is None or kept.shape[1] < rows or kept.shape[2] != rank:
-        kept = np.empty((2, rows + rows // 2, rank))
-        _scratch.space = kept
-    return kept
-
-
-def _work(rows: Rows, space: FloatArray) -> Work:
-    """Scratch of this thread for an instance; instances of one shape share it."""
-    kept: Work | None = getattr(_scratch, "work", None)
-    if kept is None or kept.rows.base is not space or kept.rows.shape != rows.A.shape:
-        kept = scratch_for(rows, space[1])
-        _scratch.work = kept
-    return kept
+_scratch = _Scratch()
 
 
 class Newton:
@@ -126,10 +124,9 @@ class Newton:
         """Coefficients on the chosen rows and the steps spent; u changes in place."""
         batch = view.batch
         if len(chosen) == 0:
-            u[:] = c if batch.loss == "squared" else null_dual(c[None], batch.s[row])[0]
+            u[:] = dual_of_zero(c, batch.s[row], batch.loss)
             return np.empty(0), 0
-        space = _space(len(chosen), batch.rank)
-        A = space[0, : len(chosen)]
+        A, work = _scratch.of_shape(len(chosen), batch.rank)
         gather(batch.P, chosen, A)
         rows = Rows(
             A,
@@ -142,22 +139,22 @@ class Newton:
             batch.loss == "squared",
         )
         w = _start(chosen, *_support(view, row))
-        work = _work(rows, space)
         _, steps = solve_instance(rows, work, self._target(view, row), MAX_STEPS_PER_ROUND, u, w)
         return w, steps
 
     def _choose(self, view: Round, row: int, support: IntArray, factor: FloatArray) -> IntArray:
         batch, number = view.batch, view.instances[row]
         limit = max(self._limit[number], int(SPARE_ROWS * len(support)))
-        norms = view.norms
-        chosen = choose_rows(
+        norms, n = view.norms, batch.n_features
+        chosen = np.empty(n, dtype=np.int64)
+        count = find_rows(
             view.correlation[row],
             factor,
             batch.alpha[row],
             batch.positive,
             NO_NORMS if norms is None else norms.norms[norms.row_of[row]],
             1.0 if norms is None else norms.scale[row],
-            dual_reach(batch)[row],
+            view.reach[row],
             view.margin[row],
             view.certificate.scale[row],
             view.distance[row],
@@ -165,9 +162,11 @@ class Newton:
             limit,
             view.number > 0 or len(support) > 0,
             SPARE_ROWS,
+            np.empty((2, n)),
+            chosen,
         )
         self._limit[number] = limit + limit // 2
-        return np.asarray(chosen)
+        return chosen[:count]
 
     def _target(self, view: Round, row: int) -> float:
         """Restricted gap to request: no finer than the full gap of the last round justifies.

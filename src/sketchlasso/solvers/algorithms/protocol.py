@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -53,6 +54,7 @@ class Round:
     correlation: RealArray  # (b, n): R u at the latest dual candidate
     certificate: Certificate
     norms: RowNorms | None  # where a safe rule is in force
+    reach: FloatArray  # (b,): bound on the length of the optimal dual point
     margin: FloatArray  # (b,): of the static rule in force; infinite where none is
     distance: FloatArray  # (b,): gap-safe distance; infinite where that rule is off
     number: int  # 0 for the first round
@@ -86,48 +88,53 @@ class Instance:
     thresholds: FloatArray  # (p,): finite
     positive: bool
     loss: Loss
-    tol: float  # relative gap to aim for; better aim a little lower
+    length: float = 1.0  # what the response was divided by
 
     @property
     def squared(self) -> bool:
         """Whether the loss is the squared one."""
         return self.loss == "squared"
 
-    def with_unit_response(self) -> tuple[Instance, float]:
-        """The instance with (c, s) divided by their length, and that length: w shrinks with it.
+    def with_unit_response(self) -> Instance:
+        """The instance with (c, s) divided by their length; w shrinks with it.
 
         The length is the loss at w = 0; 1 where the response is zero.
         """
         length = float(formulas.response_length(self.c[None], self.s)[0]) or 1.0
         thresholds = self.thresholds / length if self.squared else self.thresholds
-        return replace(self, c=self.c / length, s=self.s / length, thresholds=thresholds), length
+        return replace(
+            self, c=self.c / length, s=self.s / length, thresholds=thresholds, length=length
+        )
+
+    def restored(self, w: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (p,) and dual point (k,) for the response before it was divided."""
+        return self.length * w, (self.length if self.squared else 1.0) * u
 
 
-class InstanceAlgorithm(Protocol):
-    """A solver of single instances, wrapped for batches by :class:`PerInstance`."""
+class InstanceSolver(Protocol):
+    """A solver of one instance, which it was made for."""
 
-    def begin(self, instance: Instance, w: FloatArray, u: FloatArray) -> Any:
-        """State of a new instance, from a starting point w (p,), u (k,)."""
+    def improve(self) -> tuple[FloatArray, FloatArray, int]:
+        """Go on; return w (p,), a dual candidate u (k,) and the steps spent."""
         ...
 
-    def improve(self, instance: Instance, state: Any) -> tuple[FloatArray, FloatArray, int]:
-        """Advance the state; return w (p,), a dual candidate u (k,) and the steps spent."""
-        ...
+
+# Makes the solver of an instance that starts at w (p,), u (k,).
+MakeSolver: TypeAlias = Callable[[Instance, FloatArray, FloatArray], InstanceSolver]
 
 
 class PerInstance:
-    """Wraps an algorithm for single instances as one for batches, by a loop over them."""
+    """Solves the instances of a batch in turn, each by a solver of its own."""
 
-    def __init__(self, inner: InstanceAlgorithm) -> None:
-        self.inner = inner
+    def __init__(self, make_solver: MakeSolver) -> None:
+        self._make_solver = make_solver
 
     def start(self, batch: Batch, settings: Settings) -> None:
         """Forget earlier chunks."""
-        self._tol = settings.tol
-        self._open: dict[int, tuple[IntArray, Instance, Any]] = {}
+        self._open: dict[int, tuple[IntArray, InstanceSolver | None]] = {}
 
     def advance(self, view: Round, rows: IntArray) -> Iterates:
-        """Let the inner algorithm improve each open instance in turn."""
+        """Let the solver of each open instance improve it."""
         batch = view.batch
         dual, steps = np.empty((len(rows), batch.rank)), np.empty(len(rows), dtype=np.intp)
         pieces: list[tuple[IntArray, FloatArray]] = []
@@ -135,19 +142,23 @@ class PerInstance:
             number = view.instances[row]
             if number not in self._open:
                 self._open[number] = self._begin(view, row)
-            features, instance, state = self._open[number]
-            if len(features):
-                w, dual[place], steps[place] = self.inner.improve(instance, state)
+            features, solver = self._open[number]
+            if solver is None:
+                null = dual_of_zero(batch.c[row], batch.s[row], batch.loss)
+                w, dual[place], steps[place] = np.zeros(0), null, 0
             else:
-                w, dual[place], steps[place] = np.zeros(0), _null_dual(instance), 0
+                w, dual[place], steps[place] = solver.improve()
             support = np.flatnonzero(w)
             pieces.append((features[support], w[support]))
         return Iterates(coef=stack_rows(pieces, batch.n_features), dual=dual, steps=steps)
 
-    def _begin(self, view: Round, row: int) -> tuple[IntArray, Instance, Any]:
+    def _begin(self, view: Round, row: int) -> tuple[IntArray, InstanceSolver | None]:
+        """The features that are left, and a solver for them; None where none is left."""
         batch = view.batch
         thresholds = batch.thresholds(row)
         features = np.flatnonzero(~removed_features(view, row) & np.isfinite(thresholds))
+        if not len(features):
+            return features, None
         instance = Instance(
             R=batch.rows(row, features),
             c=batch.c[row],
@@ -156,13 +167,9 @@ class PerInstance:
             thresholds=thresholds[features],
             positive=batch.positive,
             loss=batch.loss,
-            tol=self._tol,
         )
-        state = None
-        if len(features):
-            w = view.iterates.coef[[row]].toarray().ravel()[features]
-            state = self.inner.begin(instance, w, view.iterates.dual[row].copy())
-        return features, instance, state
+        w = view.iterates.coef[[row]].toarray().ravel()[features]
+        return features, self._make_solver(instance, w, view.iterates.dual[row].copy())
 
 
 def removed_features(view: Round, row: int) -> BoolArray:
@@ -192,10 +199,9 @@ def as_batch(instance: Instance) -> Batch:
     )
 
 
-def _null_dual(instance: Instance) -> FloatArray:
+def dual_of_zero(c: FloatArray, s: float, loss: Loss) -> FloatArray:
     """The dual point (k,) of w = 0, which is optimal when no feature is left."""
-    c = instance.c[None]
-    return np.asarray(c if instance.squared else formulas.null_dual(c, instance.s))[0]
+    return c if loss == "squared" else np.asarray(formulas.null_dual(c[None], s))[0]
 
 
 class Best:

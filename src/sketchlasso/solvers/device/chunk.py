@@ -130,12 +130,8 @@ class Chunk:
         """Solve open instances on their rows: in single precision while that helps."""
         fine = 0.3 * self.ledger.tol
         single = ~self.slow[numbers] & (self.ledger.gap(numbers) > 3 * SINGLE_TOL)
-        width = self.index.shape[1]
-        if index.shape[1] > width:
-            pad = (0, index.shape[1] - width)
-            pads = self.torch.nn.functional.pad
-            self.index = pads(self.index, pad)
-            self.w = pads(self.w, pad)
+        width = max(self.index.shape[1], index.shape[1])
+        self.index, self.w = widened(self.index, self.w, width)
         finest = fine * (0.1 if number > 2 else 1.0)
         for part, dtype, tol, steps in (
             (single, self.torch.float32, max(fine, SINGLE_TOL), SINGLE_STEPS),
@@ -151,15 +147,23 @@ class Chunk:
             keep = usable.nonzero().squeeze(1)
             self.u[own[keep]] = found_u[keep].double()
             self.ledger.steps[numbers[part]] += spent.cpu().numpy().astype(np.intp)
-            self._store(own[keep], index[some][keep], found_w[keep].double())
+            self.index[own[keep]], self.w[own[keep]] = widened(
+                index[some][keep], found_w[keep].double(), width
+            )
 
-    def _store(self, which: Tensor, index: Tensor, w: Tensor) -> None:
-        width = self.index.shape[1]
-        self.index[which, : index.shape[1]] = index
-        self.w[which, : index.shape[1]] = w
-        if index.shape[1] < width:
-            self.index[which, index.shape[1] :] = index[:, -1:]
-            self.w[which, index.shape[1] :] = 0.0
+
+def widened(index: Tensor, w: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """Features (b, q) and their coefficients with at least `width` places.
+
+    Repeats of the last feature fill up, with coefficients of zero: features stay in order.
+    """
+    import torch
+
+    extra = width - index.shape[1]
+    if extra <= 0:
+        return index, w
+    repeats = index[:, -1:].expand(-1, extra)
+    return torch.cat([index, repeats], dim=1), torch.nn.functional.pad(w, (0, extra))
 
 
 def coefficients_on(index: Tensor, known: Tensor, values: Tensor) -> Tensor:

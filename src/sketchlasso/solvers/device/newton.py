@@ -7,7 +7,7 @@ factorisation. Instances that are finished leave, and the tensors are packed whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.kernels.newton import (
@@ -22,7 +22,7 @@ from sketchlasso.kernels.newton import (
     TOO_STEEP,
 )
 from sketchlasso.problem.formulas import soft_threshold
-from sketchlasso.solvers.device.tensors import Rows, Tensor, certificate, eps
+from sketchlasso.solvers.device.tensors import Rows, Tensor, TensorRecord, certificate, eps
 
 # Tensors are packed when this share of their instances has finished.
 PACKED_AT = 0.3
@@ -33,7 +33,7 @@ PROX_STEPS = 8
 
 
 @dataclass(eq=False)
-class _State:
+class _State(TensorRecord):
     """Where the instances (b,) stand; the names are those of the kernel."""
 
     number: Tensor  # place in the tensors of the caller
@@ -47,9 +47,6 @@ class _State:
     patience: Tensor
     steps: Tensor
     spent: Tensor
-
-    def take(self, which: Tensor) -> _State:
-        return _State(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)

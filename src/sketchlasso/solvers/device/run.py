@@ -109,7 +109,7 @@ def _level(
     """Solve instances (b,) on `rows` working rows each; returns those that need more."""
     # Rows in both precisions and a copy, vectors over them, and a few k x k matrices.
     each = rows * (20 * batch.rank + 120) + 48 * batch.rank**2
-    size = chunk_size(batch, shared.device, each, "one problem with its shared factor")
+    size = chunk_size(batch, shared.device, each, "problem")
     crowded = []
     for first in range(0, len(open_), size):
         numbers = open_[first : first + size]
@@ -134,12 +134,16 @@ def _level(
 
 
 def chunk_size(batch: Batch, device: Device, each: int, what: str) -> int:
-    """Instances at a time that take `each` bytes besides the correlations with all rows."""
+    """Instances at a time that take `each` bytes besides the correlations with all rows.
+
+    `what` names an instance in the error for a device on which not even one fits.
+    """
     n, shared = batch.n_features, _shared_bytes(batch)
     if batch.penalty_factor.ndim == 2:
         each += 8 * n
     correlations = CORRELATION_BYTES * n / CORRELATION_SHARE
-    device.refuse_small(int(max(correlations, (shared + each) / (1 - CORRELATION_SHARE))), what)
+    needed = max(correlations, (shared + each) / (1 - CORRELATION_SHARE))
+    device.refuse_small(int(needed), f"one {what} with its shared factor")
     return max(1, min(batch.n_instances, chunk_room(batch, device) // each))
 
 

@@ -22,7 +22,7 @@ from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import largest_penalty, magnitude
 from sketchlasso.solvers.algorithms.protocol import Iterates
-from sketchlasso.solvers.device.chunk import gathered
+from sketchlasso.solvers.device.chunk import gathered, widened
 from sketchlasso.solvers.device.run import Units, chunk_room, chunk_size
 from sketchlasso.solvers.device.tensors import Rows, Tensor
 from sketchlasso.solvers.device.walk import Walked, walk_down
@@ -50,7 +50,7 @@ def search_on_device(batch: Batch, size: int, device: Device) -> Searched:
 def _searched(batch: Batch, size: int, device: Device) -> Searched:
     shared = SharedFactor.of(batch, device)
     each = _kept_bytes(batch, size) + _walk_bytes(batch, rows_at_a_time(size), size + SPARE_SLOTS)
-    step = chunk_size(batch, device, each, "one search with its shared factor")
+    step = chunk_size(batch, device, each, "search")
     parts = []
     for start in range(0, batch.n_instances, step):
         # The penalty plays no role; with 1 the thresholds are the penalty factors.
@@ -102,7 +102,7 @@ class _DeviceSizeSearch:
         every = which = self.torch.arange(self.data.size, device=self.u.device)
         for number in range(SEARCH_ROUNDS):
             count = min((number + 1) * rows_at_a_time(self.size), self.batch.n_features)
-            self._widen(count)
+            self.index, self.w = widened(self.index, self.w, count)
             at_a_time = self._at_a_time(count, self.size + SPARE_SLOTS)
             parts = [self._round(part, count, number) for part in which.split(at_a_time)]
             which = self.torch.cat(parts)
@@ -162,11 +162,3 @@ class _DeviceSizeSearch:
         level = magnitude(chosen.rows.see(self.u[which]), self.data.positive)
         floor = (self.alpha[which] * (1.0 + ENTRY)).unsqueeze(1)
         return (fresh & (level > floor * chosen.rows.thresholds)).any(1)
-
-    def _widen(self, count: int) -> None:
-        extra = count - self.index.shape[1]
-        if extra > 0:
-            pad = self.torch.nn.functional.pad
-            # Repeats of the last feature keep the order, and carry no coefficient.
-            self.index = self.torch.cat([self.index, self.index[:, -1:].expand(-1, extra)], dim=1)
-            self.w = pad(self.w, (0, extra))

@@ -8,11 +8,11 @@ follows, as in the kernel. Its matrices have the size of the support and not of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from sketchlasso.kernels.support import RIDGE, SEARCH_TOL
 from sketchlasso.problem.formulas import soft_threshold
-from sketchlasso.solvers.device.tensors import Rows, Tensor
+from sketchlasso.solvers.device.tensors import Rows, Tensor, TensorRecord
 
 # Rows that may enter in one pass; from w = 0 all that have a slot.
 ENTERING = 4
@@ -25,7 +25,7 @@ TINY = 1e-300
 
 
 @dataclass(eq=False)
-class SupportPoint:
+class SupportPoint(TensorRecord):
     """Coefficients of instances (b,) on p working rows."""
 
     w: Tensor  # (b, p)
@@ -37,10 +37,6 @@ class SupportPoint:
     def of(cls, rows: Rows, w: Tensor, rest: Tensor) -> SupportPoint:
         """The point with these coefficients (b, p) and residuals (b, k)."""
         return cls(w, rest, rows.see(rest), rest.square().sum(1) + rows.s.square())
-
-    def take(self, which: Tensor) -> SupportPoint:
-        """Some of the instances."""
-        return SupportPoint(*(getattr(self, field.name)[which] for field in fields(self)))
 
     def where(self, condition: Tensor, other: SupportPoint) -> SupportPoint:
         """Return this point where the condition (b,) holds, the other one elsewhere."""

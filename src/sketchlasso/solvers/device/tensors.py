@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import (
@@ -19,8 +19,30 @@ from sketchlasso.problem.formulas import (
 Tensor: TypeAlias = Any
 
 
+class TensorRecord:
+    """Base of data classes of tensors, or of such classes, with one row per instance (b,)."""
+
+    def take(self, which: Tensor) -> Self:
+        """Some of the instances."""
+        return self._each(lambda part: part[which])
+
+    def to(self, dtype: Any) -> Self:
+        """The same in another precision."""
+        return self._each(lambda part: part.to(dtype))
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Self:
+        def changed(part: Any) -> Any:
+            if isinstance(part, TensorRecord):
+                return part._each(change)
+            return part if isinstance(part, bool) else change(part)
+
+        kind: Any = type(self)
+        made: Self = kind(*map(changed, vars(self).values()))
+        return made
+
+
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(TensorRecord):
     """Instances (b,) on p working rows each."""
 
     A: Tensor  # (b, p, k): rows of every instance's R
@@ -29,19 +51,6 @@ class Rows:
     s: Tensor  # (b,)
     radius: Tensor  # (b,)
     positive: bool
-
-    def take(self, which: Tensor) -> Rows:
-        """Some of the instances."""
-        return self._each(lambda part: part[which])
-
-    def to(self, dtype: Any) -> Rows:
-        """The same in another precision."""
-        return self._each(lambda part: part.to(dtype))
-
-    def _each(self, changed: Callable[[Tensor], Tensor]) -> Rows:
-        parts = (self.A, self.thresholds, self.c, self.s, self.radius)
-        A, thresholds, c, s, radius = map(changed, parts)
-        return Rows(A, thresholds, c, s, radius, self.positive)
 
     def see(self, u: Tensor) -> Tensor:
         """R u (b, p) for u (b, k)."""

@@ -2,7 +2,7 @@
 
 Every instance is at a penalty of its own. A pass over all of them checks which have solved the
 problem at their penalty, sets these to their next one, and improves all. So no instance waits for
-the slowest one at each penalty, and the host waits for the device once in a pass.
+the slowest one at each penalty, and the host waits for the device once per pass.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sketchlasso.kernels.support import (
     TOGETHER,
 )
 from sketchlasso.solvers.device.support import SupportPoint, improve, violation
-from sketchlasso.solvers.device.tensors import Rows, Tensor
+from sketchlasso.solvers.device.tensors import Rows, Tensor, TensorRecord
 
 # Passes at one penalty before an instance is given up.
 MOST_PASSES = 50
@@ -52,7 +52,7 @@ class Walked:
 
 
 @dataclass(eq=False)
-class _Walk:
+class _Walk(TensorRecord):
     """Where the walks (b,) stand; `best` is the last point with no more non-zeros than asked."""
 
     number: Tensor
@@ -68,10 +68,6 @@ class _Walk:
     total: Tensor  # ||c||^2 + s^2
     here: SupportPoint
     best: SupportPoint
-
-    def take(self, which: Tensor) -> _Walk:
-        parts = (getattr(self, field.name) for field in fields(self))
-        return _Walk(*(p.take(which) if isinstance(p, SupportPoint) else p[which] for p in parts))
 
 
 def walk_down(rows: Rows, largest: Tensor, size: int, slots: int) -> Walked:

@@ -55,8 +55,8 @@ class DeviceBatch:
         self.alpha = device.tensor(batch.alpha, torch.float64)
         self.root_of = device.tensor(batch.root_of, torch.int64)
         factor = batch.penalty_factor
-        self.plain = factor.ndim == 1 and bool((factor == 1).all())
-        self.factor = None if self.plain else device.tensor(np.atleast_2d(factor), torch.float64)
+        plain = factor.ndim == 1 and bool((factor == 1).all())
+        self.factor = None if plain else device.tensor(np.atleast_2d(factor), torch.float64)
         bounds = np.atleast_2d(np.where(np.isinf(factor), 0.0, factor)).max(axis=1)
         least = np.atleast_2d(factor).min(axis=1)
         self.largest_factor = device.tensor(bounds, torch.float64)
@@ -73,32 +73,27 @@ class DeviceBatch:
         """Dual points (b, k) of w = 0."""
         return null_dual(self.c, self.s)
 
-    def lift(self, u: Tensor, which: Tensor) -> Tensor:
-        """L_b u_b (b, k)."""
-        roots = self.shared.roots
-        if roots is None:
-            return u
-        return (roots[self.root_of[which]] @ u.unsqueeze(2)).squeeze(2)
-
     def choose(self, u: Tensor, which: Tensor, support: Tensor | None, count: int) -> Chosen:
         """Return the `count` rows nearest to entering at u (b, k), the support among them.
 
         `which` (b,) are the instances of this chunk to choose rows for, and `support` (b, q) are
         features that must be chosen; they may repeat.
         """
-        lifted = self.lift(u, which)
+        roots = self.shared.roots
+        lifted = u if roots is None else (roots[self.root_of[which]] @ u.unsqueeze(2)).squeeze(2)
         length = lifted.norm(dim=1)
         # Rows and points of length one at most: single precision neither over- nor underflows.
         scale = self.shared.longest * length
         scale = scale.where(scale > 0, scale.new_ones(()))
         unit = (lifted / length.where(length > 0, length.new_ones(())).unsqueeze(1)).float()
+        alpha = (self.alpha[which] / scale).unsqueeze(1)
         # A share of the budget is kept for correlations with all rows.
         room = CORRELATION_SHARE * self.shared.device.budget
-        step = max(1, int(room // (CORRELATION_BYTES * self.shared.n_features)))
+        step = max(1, int(room // (CORRELATION_BYTES * self.batch.n_features)))
         parts = [
             self._strongest(
                 unit[i : i + step],
-                (self.alpha[which[i : i + step]] / scale[i : i + step]).unsqueeze(1),
+                alpha[i : i + step],
                 which[i : i + step],
                 None if support is None else support[i : i + step],
                 count,
@@ -106,7 +101,8 @@ class DeviceBatch:
             for i in range(0, len(which), step)
         ]
         index, top, tail = (self.torch.cat(part) for part in zip(*parts, strict=True))
-        shift = self._shift((self.alpha[which] / scale).unsqueeze(1))
+        # The strength above which a row enters.
+        shift = alpha if self.factor is None or self.relative else 0.0 * alpha
         rows = self._rows(index, which, barred=top == -float("inf"))
         entering = (top > shift).sum(1)
         cap = self._cap((tail.double() - shift).squeeze(1), scale, which)
@@ -120,7 +116,7 @@ class DeviceBatch:
         if support is not None:
             level.scatter_(1, support, float("inf"))
         self._bar(level, which)
-        if count >= self.shared.n_features:
+        if count >= self.batch.n_features:
             index = self.torch.arange(level.shape[1], device=level.device).repeat(len(which), 1)
             return index, level, level.new_full((len(which), 1), -float("inf"))
         strongest = level.topk(count + 1, dim=1)
@@ -141,10 +137,6 @@ class DeviceBatch:
         if self.relative:
             return level.div_(own)
         return level.sub_(alpha.clamp(max=LARGEST).float() * own)
-
-    def _shift(self, alpha: Tensor) -> Tensor:
-        """The strength (b, 1) above which a row enters."""
-        return alpha if self.factor is None or self.relative else 0.0 * alpha
 
     def _bar(self, excess: Tensor, which: Tensor) -> None:
         """Excluded features never enter."""
@@ -174,7 +166,7 @@ class DeviceBatch:
         The tail (b,) is in units of `scale` (b,), in which a product of k terms loses k UNIT at
         most.
         """
-        above = scale * (tail + (self.shared.rank + 8) * UNIT)
+        above = scale * (tail + (self.batch.rank + 8) * UNIT)
         alpha = self.alpha[which]
         factors = [f if len(f) == 1 else f[which] for f in (self.least_factor, self.largest_factor)]
         nowhere = above.new_full((), float("inf"))
@@ -208,13 +200,3 @@ class SharedFactor:
         longest = float(np.sqrt(np.max(np.einsum("ij,ij->i", P, P, dtype=np.float64))))
         single = (double / (longest or 1.0)).float()
         return cls(device, double, single, roots, longest)
-
-    @property
-    def n_features(self) -> int:
-        """Number n of rows of P."""
-        return int(self.double.shape[0])
-
-    @property
-    def rank(self) -> int:
-        """Number k of columns."""
-        return int(self.double.shape[1])
