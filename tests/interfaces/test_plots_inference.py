@@ -79,6 +79,7 @@ def test_bad_input_is_refused_in_one_sentence(made):
     for draw, given, said in (
         (plots.plot_forest, {"level": 2}, "level must be a probability strictly between 0 and 1"),
         (plots.plot_volcano, {"cutoff": 0}, "cutoff must be a number strictly between 0 and 1"),
+        (plots.plot_volcano, {"cutoff": None}, "cutoff must be a number strictly between 0 and 1"),
         (plots.plot_volcano, {"top": -1}, "top must be an integer >= 0"),
         (plots.plot_forest, {"response": 2}, "response must be an integer from 0 to 1"),
     ):

@@ -1,4 +1,4 @@
-"""Checks of what the functions of inference are given."""
+"""Checks of the arguments of inference functions and estimators."""
 
 from __future__ import annotations
 
@@ -149,3 +149,14 @@ def column_names(given: Any, n: int) -> tuple[str, ...]:
 def dense_matrix(X: MatrixLike) -> FloatArray:
     """X (m, n) as a dense array of doubles."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def as_numbers(name: str, values: Any) -> FloatArray:
+    """An argument of any shape as a dense array of doubles; refuse text and other objects."""
+    try:
+        return dense_matrix(values)
+    except (TypeError, ValueError) as problem:
+        raise InvalidInputError(
+            f"{name} holds something that is not a number, but every entry must be one; convert "
+            "it first."
+        ) from problem

@@ -19,6 +19,7 @@ from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing
 from sketchlasso.exact.many_targets import solve_many
+from sketchlasso.instances.build import excluded_rows
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.operator import as_dense
 from sketchlasso.linalg.rows import replace_rows
@@ -27,7 +28,7 @@ from sketchlasso.solvers import Settings, Status, solve_or_raise
 from sketchlasso.solvers.solution import status_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
-# Entries of the correlations of the regressions solved together, and the most targets.
+# At most this many entries of correlations, and this many targets, are solved together.
 ENTRIES_PER_PART = 2**24
 TARGETS_PER_PART = 512
 # With at least this many entries of the predictors, solving on a few of them is faster.
@@ -185,7 +186,14 @@ class ColumnProblems:
             rows = np.flatnonzero(np.repeat(open_, count))
             coef, gap[rows], status[rows] = self._solved(own[open_], alphas[open_], settings)
             w = replace_rows(w, rows, coef)
-        return self._on_original_scale(np.repeat(own, count), w, gap, status)
+        columns, repeated = self.columns, np.repeat(own, count)
+        residual = columns.P[repeated] - w @ self._P
+        lengths = np.linalg.norm(residual, axis=1) * columns.scales[repeated] * columns.unit
+        indices = self.predictors[w.indices]
+        on_columns = sparse.csr_array((w.data, indices, w.indptr), shape=(size, columns.n_features))
+        coef = columns.transform.unscale(on_columns, columns.scales[repeated])
+        intercept = columns.means[repeated] - columns.transform.shift(coef)
+        return ColumnSolutions(coef, intercept, lengths, gap, status)
 
     def _solved(
         self, own: IntArray, alphas: FloatArray, settings: Settings
@@ -210,24 +218,15 @@ class ColumnProblems:
     def _by_batch(
         self, own: IntArray, alphas: FloatArray, settings: Settings
     ) -> tuple[SparseRows, FloatArray, IntArray]:
-        chain = np.repeat(np.arange(len(own)), alphas.shape[1])
-        found = solve_or_raise(self.batch(own, alphas), settings=settings, chain=chain)
-        return found.coef, found.relative_gap, found.status
-
-    def batch(self, own: IntArray, alphas: FloatArray) -> Batch:
-        """Problems of targets (t,) at penalties (t, a), penalty fastest."""
+        """The same as one batch, penalty fastest."""
         count = alphas.shape[1]
         repeated = np.repeat(own, count)
         place = self._place[repeated]
-        inside = np.flatnonzero(place >= 0)
         excluded = None
-        if len(inside):
-            indptr = np.concatenate([[0], np.cumsum(place >= 0)])
-            excluded = sparse.csr_array(
-                (np.ones(len(inside)), place[inside], indptr),
-                shape=(len(repeated), len(self.predictors)),
-            )
-        return Batch.build(
+        if (place >= 0).any():
+            left_out = [spot[spot >= 0] for spot in place[:, None]]
+            excluded = excluded_rows(left_out, len(self.predictors))
+        batch = Batch.build(
             self._P,
             self.columns.P[repeated],
             0.0,
@@ -235,23 +234,9 @@ class ColumnProblems:
             excluded=excluded,
             rounded=True,
         )
-
-    def _on_original_scale(
-        self,
-        own: IntArray,
-        w: SparseRows,
-        gap: FloatArray,
-        status: IntArray,
-    ) -> ColumnSolutions:
-        """Coefficients, intercepts and lengths of residuals in the units of X."""
-        columns, n = self.columns, self.columns.n_features
-        residual = columns.P[own] - w @ self._P
-        lengths = np.linalg.norm(residual, axis=1) * columns.scales[own] * columns.unit
-        indices = self.predictors[w.indices]
-        on_columns = sparse.csr_array((w.data, indices, w.indptr), shape=(len(own), n))
-        coef = columns.transform.unscale(on_columns, columns.scales[own])
-        intercept = columns.means[own] - columns.transform.shift(coef)
-        return ColumnSolutions(coef, intercept, lengths, gap, status)
+        chain = np.repeat(np.arange(len(own)), count)
+        found = solve_or_raise(batch, settings=settings, chain=chain)
+        return found.coef, found.relative_gap, found.status
 
 
 def penalty_table(
@@ -300,6 +285,6 @@ def largest_products(P: FloatArray) -> FloatArray:
 
 
 def slices(count: int, size: int) -> Iterator[slice]:
-    """Slices of at most `size` that cover range(count)."""
+    """Slices of at most `size` that cover range(count), which may be empty."""
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))

@@ -15,6 +15,7 @@ from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.estimators import SqrtLasso
 from sketchlasso.inference.checks import (
+    as_numbers,
     check_choice,
     check_enough_rows,
     check_own_columns,
@@ -57,10 +58,10 @@ def desparsified(
 
         estimate_j = b_j + z_j'(y - X b) / z_j'x_j,    error_j = sigma ||z_j|| / |z_j'x_j|
 
-    b is a square-root LASSO of y on the full data, z_j the residual of x_j regressed on the
-    other columns, on the full data too. The second term removes the penalty's bias from b_j, and
-    the estimate is about normal if few coefficients are not zero: see the page on the mathematics
-    of inference for every assumption.
+    b is the square-root LASSO estimate on the full data, z_j the residual of x_j regressed on
+    the other columns, also on the full data. The second term removes the penalty's bias from b_j,
+    and the estimate is about normal if few coefficients are not zero: see the page on the
+    mathematics of inference for every assumption.
 
     C.-H. Zhang and S. S. Zhang, "Confidence intervals for low dimensional parameters in high
     dimensional linear models", Journal of the Royal Statistical Society B 76 (2014).
@@ -71,7 +72,7 @@ def desparsified(
     ----------
     X : array-like, sparse matrix, BlockMatrix or dask array of shape (m, n)
         Names come from data frames. For X in blocks only the scores, of shape (m, c), and an
-        array of shape (n, min(m, n)) are in memory; each takes some passes.
+        array of shape (n, min(m, n)) are in memory; each takes a few passes over X.
     y : array-like of shape (m,) or (m, t)
         Several responses share the scores, so they cost little more than one.
     features : array-like of shape (c,), optional
@@ -82,7 +83,7 @@ def desparsified(
     score_alpha : float or "auto"
         Penalty of the regressions that make the scores, on columns of standard deviation one.
         ``"auto"`` is half of Phi^-1(1 - 0.05 / (2 n - 2)), more for columns that others explain
-        almost wholly. Smaller ones leave less bias and larger errors.
+        almost completely. A smaller penalty leaves less bias but larger errors.
     errors : {"equal", "robust"}
         For noise of equal variance, or the sandwich formula for any noise.
     scores : ndarray of shape (m, c), Nodewise or sparse matrix of shape (c, n), optional
@@ -203,7 +204,7 @@ def _initial(
     if initial is None:
         model: Any = SqrtLasso(alpha, standardize=True, sketch=None, tol=tol, n_jobs=n_threads)
         return np.asarray(model.fit(X, Y).coef_, dtype=np.float64).reshape(t, n)
-    b = np.atleast_2d(np.asarray(initial, dtype=np.float64))
+    b = np.atleast_2d(as_numbers("initial", initial))
     if b.shape != (t, n) or not np.isfinite(b).all():
         wanted = f"({n},)" if t == 1 else f"({t}, {n})"
         raise InvalidInputError(
@@ -226,7 +227,7 @@ def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
                 ", or a larger alpha.",
             )
         return np.asarray(found)
-    given = np.atleast_1d(np.asarray(noise, dtype=np.float64))
+    given = np.atleast_1d(as_numbers("noise", noise))
     if given.shape not in ((1,), (t,)) or not (np.isfinite(given) & (given > 0)).all():
         each = f", or one for each of the {t} responses" if t > 1 else ""
         raise unaccepted("noise", noise, f"a finite number > 0{each}")

@@ -23,7 +23,13 @@ from sketchlasso.estimators.rigorous import (
     scale_loadings,
 )
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.inference.checks import check_choice, check_enough_rows, column_names, dense_matrix
+from sketchlasso.inference.checks import (
+    as_numbers,
+    check_choice,
+    check_enough_rows,
+    column_names,
+    dense_matrix,
+)
 from sketchlasso.inference.estimates import NormalEstimates, data_frame
 from sketchlasso.instances import build_problems
 from sketchlasso.sketches import sketch
@@ -34,7 +40,7 @@ from sketchlasso.warn import warn_user
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
 Loadings: TypeAlias = Literal["robust", "equal"]
-# A treatment with a residual on its controls below this share of its length has no own effect.
+# Below this share of the length of a treatment, its residual on its controls is rounding.
 ROUNDING = 1e-10
 # Rows in which a treatment has to differ from its most common value; fewer are fitted almost
 # exactly, and the error is too small.
@@ -179,7 +185,7 @@ def treatment_effect(
     k = treatments.shape[1]
     robust = errors == "robust" or (errors == "auto" and method == "double-selection")
     everything = np.hstack([controls, treatments])
-    # Penalties follow the scale of a control, so that units matter to rounding only.
+    # Penalties follow the scale of a control, so that units affect rounding only.
     everything /= column_units(everything)
     chosen = np.zeros((k, n + k), dtype=bool)
     estimate, error = np.empty(k), np.empty(k)
@@ -210,7 +216,7 @@ def treatment_effect(
 def _treatments(d: Any, m: int) -> FloatArray:
     """Treatments (m, k), each of which varies."""
     refuse_unreal("d", d)
-    values = np.asarray(dense_matrix(d) if np.ndim(d) else d, dtype=np.float64)
+    values = as_numbers("d", d)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != m or values.shape[1] == 0:
         raise InvalidInputError(
@@ -241,7 +247,7 @@ def _treatment_names(d: Any) -> tuple[str, ...]:
 
 
 def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:
-    """Warn of treatments (m, k) that differ from their most common value in a few rows only."""
+    """Warn about treatments (m, k) that differ from their most common value in only a few rows."""
     for column, name in zip(treatments.T, names, strict=True):
         values, counts = np.unique(column, return_counts=True)
         usual = int(np.argmax(counts))

@@ -33,6 +33,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.inference.checks import check_choice
 from sketchlasso.types import FloatArray, is_number, is_whole
 
 Assumption: TypeAlias = Literal["none", "unimodal", "r-concave"]
@@ -87,7 +88,7 @@ def error_control(
     n_pairs : int
         Complementary pairs B; there are 2B half-samples.
     assumption : {"unimodal", "r-concave", "none"}
-        What is assumed of how often noise features are selected. ``"none"`` is the bound of
+        What is assumed about how often noise features are selected. ``"none"`` is the bound of
         Meinshausen and Buehlmann, the others are the sharper ones of Shah and Samworth.
 
     Returns
@@ -111,9 +112,7 @@ def error_control(
     """
     p = _whole("n_features", n_features)
     pairs = _whole("n_pairs", n_pairs, 2)
-    if assumption not in get_args(Assumption):
-        known = "'unimodal', 'r-concave' or 'none'"
-        raise unaccepted("assumption", assumption, known)
+    check_choice("assumption", assumption, get_args(Assumption))
     if cutoff is not None and q is not None and pfer is not None:
         raise InvalidInputError(
             Argument("cutoff", cutoff),
@@ -296,7 +295,7 @@ def _tail(mean: float, least: int, size: int, r: float) -> float:
     places = range(max(first, least - 1), size)
     ends = [_flatness(mean, k, r) for k in (*places, size)]
     return max(
-        (1.0 - _least_below(low, high, mean, least, k, r))
+        1.0 - _least_below(low, high, mean, least, k, r)
         for k, high, low in zip(places, ends, ends[1:], strict=False)
     )
 

@@ -54,7 +54,7 @@ class NormalEstimates:
         return 2.0 * ndtr(-np.abs(self.z_value))
 
     def adjusted(self, method: Adjustment = "holm") -> FloatArray:
-        """p-values that allow for the number of tests.
+        """p-values that account for the number of tests.
 
         Parameters
         ----------

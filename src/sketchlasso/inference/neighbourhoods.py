@@ -29,7 +29,7 @@ from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solvers import Settings
-from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows, is_whole
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows, is_number, is_whole
 
 # Smallest p-value: zero would stand for "not tested".
 SMALLEST = 1e-300
@@ -53,8 +53,7 @@ class Neighbourhoods:
     half_samples : csr_array of shape (h * t, n) or None
         Signs of the coefficients on h half-samples, half-sample by half-sample.
     p_values : csr_array of shape (n, n) or None
-        Of pairs whose two regressions were both made, in both triangles, for the pairs that
-        either regression chose.
+        Of the pairs that either regression chose, where both were made; in both triangles.
     """
 
     names: tuple[str, ...]
@@ -131,7 +130,8 @@ class Neighbourhoods:
             both. Edges have the attribute `stability` where half-samples were drawn, and
             `p_value` where every edge has one.
         """
-        if not 0 <= min_stability <= 1 or (min_stability > 0 and self.half_samples is None):
+        share = is_number(min_stability) and 0 <= min_stability <= 1
+        if not share or (min_stability > 0 and self.half_samples is None):
             raise InvalidInputError(
                 Argument("min_stability", min_stability),
                 " was given, but a share from 0 to 1 is accepted, and only 0 without "
@@ -227,9 +227,9 @@ def neighbourhoods(
         Even number of half-samples, drawn as complementary pairs, on which the stability of the
         edges is measured; 0 for none.
     p_values : bool
-        Whether to test the pairs that either regression chose, where both were made: Liu's
-        statistic of the two residuals, normal under no partial correlation. Two-sided, for one
-        pair; not adjusted for their number.
+        Whether to test the pairs that either regression chose, where both were made, by Liu's
+        statistic of the two residuals, which is normal under no partial correlation. Two-sided,
+        and not adjusted for the number of pairs.
     tol : float
         Relative duality gap on the full data.
     n_threads : int
@@ -272,17 +272,19 @@ def neighbourhoods(
         )
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
     columns, seed = column_rows(entries, True), seed_of(random_state)
-    plain = {
+    problems = ColumnProblems(columns, alpha, chosen, explaining)
+    decisive = {
         "alpha": alpha if isinstance(alpha, str) else float(alpha),
         "tol": tol,
         "half_samples": n_half_samples,
         "seed": seed if n_half_samples else 0,
         "device": device,
+        "P": columns.P,
+        "targets": chosen,
+        "predictors": explaining,
     }
-    decisive = (plain, {"P": columns.P, "targets": chosen, "predictors": explaining})
     total, halves = len(chosen) * (1 + n_half_samples), []
     with part_solver(checkpoint, decisive, total, progress) as solve:
-        problems = ColumnProblems(columns, alpha, chosen, explaining)
         found = solve(problems, settings)
         samples = complementary_pairs(m, n_half_samples // 2, seed) if n_half_samples else ()
         for half in samples:

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows, spread
@@ -129,15 +129,11 @@ class Nodewise:
                 f"X has {n} columns, but the regressions are of {self.coef.shape[1]}; pass the "
                 "columns that they were made from."
             )
+        identity: Any = sparse.eye_array(n, format="csr")
         found = np.empty((m, len(self.targets)))
         for part in slices(len(self.targets), 512):
-            own = self.targets[part]
-            size = len(own)
-            identity: Any = sparse.csr_array(
-                (np.ones(size), own, np.arange(size + 1)), shape=(size, n)
-            )
             # x_j - X gamma_j as one product, which loses fewer digits than a difference of two.
-            contrast: Any = sparse.csr_array(identity - self.coef[part])
+            contrast: Any = sparse.csr_array(identity[self.targets[part]] - self.coef[part])
             found[:, part] = BlockMatrix.of(entries) @ contrast.T - self.intercept[part]
         return found
 
@@ -162,7 +158,7 @@ def nodewise(
         minimise over g, b    || x_j - X g - b ||_2  +  alpha * sum_k s_k |g_k| ,    g_j = 0
 
     with s_k the standard deviation of column k (divisor m), or 1 without `standardize`. No
-    sketch is involved: the problems are those of the data, and the gap proves each of them.
+    sketch is involved: the problems are those of the data, and each has a proved gap.
 
     Parameters
     ----------
@@ -190,9 +186,9 @@ def nodewise(
     Returns
     -------
     Nodewise
-        Regressions that fell short carry a status and a warning is issued. Constant columns have
-        no coefficients. Inside a :func:`cluster` with workers the regressions go there. Ctrl-C
-        raises KeyboardInterrupt.
+        The status says which regressions fell short; they also cause a warning. Constant columns
+        have no coefficients. Inside a :func:`cluster` with workers, these solve the regressions.
+        Ctrl-C raises KeyboardInterrupt.
 
     Examples
     --------
@@ -218,18 +214,17 @@ def nodewise(
 @contextmanager
 def part_solver(
     path: str | os.PathLike[str] | None,
-    decisive: tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]],
+    decisive: Mapping[str, Any],
     total: int,
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[Callable[[ColumnProblems, Settings], Nodewise]]:
     """Yield a function that solves sets of regressions, with `total` targets in all.
 
     Finished parts are kept beside a path, if one is given, until the end, and used again.
-    `decisive` are the settings, which JSON can hold, and the arrays that decide the answer.
+    `decisive` are the settings and arrays that decide the answer.
     """
-    plain, arrays = decisive
     # Hashing large arrays takes time, so only where their digests are stored.
-    digests = {} if path is None else {name: _digest(values) for name, values in arrays.items()}
+    stamp = {} if path is None else {name: _stored(value) for name, value in decisive.items()}
     done, numbers = 0, count()
 
     def solve(problems: ColumnProblems, settings: Settings) -> Nodewise:
@@ -255,7 +250,7 @@ def part_solver(
             **vectors,
         )
 
-    with Parts.beside(path, {**plain, **digests}, CONTENT, "data set") as parts:
+    with Parts.beside(path, stamp, CONTENT, "data set") as parts:
         yield solve
 
 
@@ -265,12 +260,15 @@ def solve_columns(
     progress: Callable[[int, int], None] | None = None,
 ) -> Nodewise:
     """Solve all regressions without keeping finished parts."""
-    with part_solver(None, ({}, {}), len(problems.targets), progress) as solve:
+    with part_solver(None, {}, len(problems.targets), progress) as solve:
         return solve(problems, settings)
 
 
-def _digest(values: NDArray[Any]) -> str:
-    stored = np.ascontiguousarray(values)
+def _stored(value: Any) -> Any:
+    """The digest of an array, or a value that JSON can hold unchanged."""
+    if not isinstance(value, np.ndarray):
+        return value
+    stored = np.ascontiguousarray(value)
     digest = hashlib.sha256(f"{stored.dtype} {stored.shape}".encode())
     digest.update(stored.tobytes())
     return digest.hexdigest()

@@ -29,6 +29,7 @@ from sketchlasso.inference.precision_matrix import (
     select_by_stars,
 )
 from sketchlasso.linalg.threads import thread_count
+from sketchlasso.problem.terms import check_alphas
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, is_number, is_whole
 
@@ -58,7 +59,7 @@ class SparsePrecision(EmpiricalCovariance):
         likelihood some: see the measured tables.
     rule : {"and", "or"}
         Whether an edge needs both regressions of a pair, with coefficients of the same sign, and
-        gets the smaller one, or needs one of them and gets the larger one.
+        gets the smaller coefficient, or needs one of them and gets the larger coefficient.
     alphas : int or array-like of shape (a,)
         Penalties to choose from, or how many to space from the smallest that leaves no edge.
     alpha_min_ratio : float
@@ -105,8 +106,8 @@ class SparsePrecision(EmpiricalCovariance):
 
     Notes
     -----
-    The matrices are dense, as scikit-learn's are. From some thousand columns on use
-    :func:`neighbourhoods`, which keeps edges only.
+    The matrices are dense, as scikit-learn's are. For more than a few thousand columns use
+    :func:`neighbourhoods`, which keeps only the edges.
 
     Examples
     --------
@@ -226,16 +227,20 @@ class SparsePrecision(EmpiricalCovariance):
                 is_whole(self.n_subsamples) and self.n_subsamples >= 2,
                 "an integer >= 2",
             ),
-            ("threshold", 0 < self.threshold <= 0.5, "a number in (0, 0.5]"),
-            ("gamma", 0 <= self.gamma <= 1, "a number from 0 to 1"),
+            (
+                "threshold",
+                is_number(self.threshold) and 0 < self.threshold <= 0.5,
+                "a number in (0, 0.5]",
+            ),
+            ("gamma", is_number(self.gamma) and 0 <= self.gamma <= 1, "a number from 0 to 1"),
         )
 
 
 def _checked_grid(alphas: ArrayLike) -> FloatArray:
-    values = np.asarray(alphas, dtype=np.float64)
-    if values.ndim != 1 or len(values) < 2 or not (np.isfinite(values) & (values > 0)).all():
+    values = check_alphas(alphas)
+    if len(values) < 2 or values[-1] == 0:
         raise InvalidInputError(
             "alphas must be a number of penalties or at least two finite penalties > 0, not an "
             f"array of shape {values.shape}."
         )
-    return np.sort(values)[::-1]
+    return values

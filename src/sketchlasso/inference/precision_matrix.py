@@ -21,7 +21,7 @@ from sketchlasso.inference.column_problems import (
 from sketchlasso.inference.nodewise import Nodewise, solve_columns
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.solvers import Settings
-from sketchlasso.types import BoolArray, FloatArray, IntArray, is_whole
+from sketchlasso.types import BoolArray, FloatArray, IntArray, is_number, is_whole
 
 OnProgress = Callable[[int, int], None]
 # A residual of no more than this share of the column's own length is an exact fit.
@@ -134,7 +134,7 @@ class PenaltyPath:
 
 def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
     """Penalties (count,) from the smallest that leaves no edge, evenly spaced in log scale."""
-    if not (is_whole(count) and count >= 2 and 0 < ratio < 1):
+    if not (is_whole(count) and count >= 2 and is_number(ratio) and 0 < ratio < 1):
         raise InvalidInputError(
             Argument("alphas", count),
             " and ",

@@ -13,11 +13,11 @@ from scipy import sparse
 from sketchlasso.data import MatrixLike
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
-from sketchlasso.inference.checks import dense_matrix
+from sketchlasso.inference.checks import as_numbers, dense_matrix
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
 from sketchlasso.inference.nodewise import Nodewise, part_solver, solve_columns
 from sketchlasso.solvers import Settings
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, is_number
 
 # Penalty of the regressions over the bound for pure noise. A smaller one leaves less bias and
 # larger errors; at a half, intervals have the right coverage in benchmarks/inference.
@@ -63,15 +63,15 @@ def made_scores(
     column are regressed again with twice the penalty.
     """
     X, n = columns.entries, columns.entries.shape[1]
-    automatic = isinstance(alpha, str)
+    automatic = isinstance(alpha, str) and alpha == "auto"
     if automatic:
-        if alpha != "auto":
-            raise unaccepted("score_alpha", alpha, "'auto' or a number > 0")
         alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
+    elif not (is_number(alpha) and 0 < alpha < np.inf):
+        raise unaccepted("score_alpha", alpha, "'auto' or a number > 0")
     rows = column_rows(X, True)
     problems = ColumnProblems(rows, alpha, features)
-    plain = {"tol": settings.tol, "device": settings.device}
-    decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
+    arrays = {"P": rows.P, "targets": features, "alpha": problems.grid}
+    decisive = {"tol": settings.tol, "device": settings.device, **arrays}
     with part_solver(checkpoint, decisive, len(features), progress) as solve:
         Z = _centred_residuals(solve(problems, settings), X)
     # A penalty above sqrt(m) changes no column.
@@ -102,7 +102,7 @@ def _inflation(columns: CentredColumns, features: IntArray, Z: FloatArray) -> Fl
 
 
 def ready_scores(columns: CentredColumns, features: IntArray, scores: Any) -> FloatArray:
-    """Scores (m, c) of the user: ready, or residuals on the full X of given coefficients."""
+    """Scores (m, c) from the user: ready, or residuals on the full X of given coefficients."""
     m, n = columns.entries.shape
     c, given = len(features), scores
     if isinstance(scores, Nodewise):
@@ -120,7 +120,7 @@ def ready_scores(columns: CentredColumns, features: IntArray, scores: Any) -> Fl
             )
         Z = columns.centred(features) - dense_matrix(columns.entries @ given.T)
     else:
-        Z = np.array(scores, dtype=np.float64)
+        Z = as_numbers("scores", scores)
     if Z.shape != (m, c):
         raise InvalidInputError(
             f"scores has shape {Z.shape}, but one column of {m} numbers for each of {c} features "

@@ -52,7 +52,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     What the bound assumes: rows are independent and identically distributed; a noise feature is
     one that a half-sample selects with a probability of at most q / n_features; and, unless
     `assumption` is ``"none"``, that the share of halves on which a noise feature is selected
-    has a unimodal or r-concave distribution. Nothing is assumed of the noise or the design. The
+    has a unimodal or r-concave distribution. Nothing is assumed about the noise or the design. The
     bound does not say that features correlated with a true one are noise, nor that selected
     features have an effect. Constant columns are never selected and not counted as features.
 

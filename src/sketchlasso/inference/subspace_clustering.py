@@ -21,7 +21,7 @@ from sketchlasso.inference.nodewise import solve_columns
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
-from sketchlasso.types import FloatArray, is_whole
+from sketchlasso.types import FloatArray, is_number, is_whole
 
 # Weight of the links between separate parts; spectral clustering needs a connected graph.
 FAINT = 1e-6
@@ -136,7 +136,11 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
                 is_whole(count) and 1 <= count <= m,
                 f"a whole number from 1 to the n_samples={m} points",
             ),
-            ("penalty", 0 < self.penalty < 1, "a share strictly between 0 and 1"),
+            (
+                "penalty",
+                is_number(self.penalty) and 0 < self.penalty < 1,
+                "a share strictly between 0 and 1",
+            ),
             (
                 "n_neighbors",
                 kept is None or (is_whole(kept) and kept >= 1),

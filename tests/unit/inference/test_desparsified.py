@@ -297,6 +297,9 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     assert "score_alpha must be 'auto' or a number > 0, not 'small'." in refused(
         X, y, score_alpha="small"
     )
+    assert "score_alpha must be 'auto' or a number > 0, not -1." in refused(X, y, score_alpha=-1)
+    for name in ("initial", "noise", "scores"):
+        assert f"{name} holds something that is not a number" in refused(X, y, **{name: "b"})
     assert "larger score_alpha" in refused(X, y, score_alpha=1e-9)
     assert "'hc3'" in refused(X, y, errors="hc3")
     assert "3 names were given" in refused(X, y, feature_names=["a", "b", "c"])

@@ -179,7 +179,10 @@ def test_defaults_fill_what_is_missing():
         ({"pfer": np.complex128(1.0)}, "must be a number > 0 of falsely selected features"),
         ({"pfer": 1e-9}, "leaves no feature per half-sample"),
         ({"n_pairs": 1}, "n_pairs must be an integer >= 2, not 1"),
-        ({"assumption": "bimodal"}, "must be 'unimodal', 'r-concave' or 'none', not 'bimodal'"),
+        (
+            {"assumption": "bimodal"},
+            "must be one of 'none', 'unimodal', 'r-concave', not 'bimodal'",
+        ),
     ],
 )
 def test_sentences(options, sentence):

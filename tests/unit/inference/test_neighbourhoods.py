@@ -214,6 +214,7 @@ def test_parts_of_other_data_are_not_used(tmp_path):
             {"alpha": [1.0, 2.0]},
             "alpha must be 'pivotal' or one number > 0, not an array of shape (2,);",
         ),
+        ({"alpha": None}, "alpha=None was given, but 'pivotal', a finite number > 0"),
         ({"targets": ["x1", "y1"]}, "targets names 'y1', which is not a column of X"),
         ({"names": list("ab")}, "2 names were given"),
         ({"targets": [12]}, "targets=[12]"),
@@ -230,4 +231,5 @@ def test_bad_data_get_one_sentence():
     assert "half-samples need at least 20" in said
     graph = neighbourhoods(chained()).graph
     assert "min_stability=0.5" in refusal(InvalidInputError, graph, min_stability=0.5)
+    assert "min_stability='all'" in refusal(InvalidInputError, graph, min_stability="all")
     assert "rule must be 'or' or 'and', not 'xor'." in refusal(InvalidInputError, graph, "xor")

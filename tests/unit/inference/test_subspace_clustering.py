@@ -108,6 +108,7 @@ def test_copies_and_points_at_the_origin_are_allowed():
         ),
         ({"n_clusters": 2.5}, "points, not 2.5."),
         ({"penalty": 1.0}, "penalty must be a share strictly between 0 and 1, not 1.0."),
+        ({"penalty": "low"}, "penalty must be a share strictly between 0 and 1, not 'low'."),
         ({"n_neighbors": 0}, "n_neighbors must be a whole number >= 1 or None, not 0."),
     ],
 )

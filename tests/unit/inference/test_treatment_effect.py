@@ -172,6 +172,7 @@ def test_bad_input_is_refused_in_one_sentence(confounded):
     assert "constant" in refused(X, y, np.ones(150))
     assert "shape (149,)" in refused(X, y, d[:-1])
     assert "NaN" in refused(X, y, np.where(np.arange(150) == 3, np.nan, d))
+    assert "d holds something that is not a number" in refused(X, y, np.where(d > 0, "yes", "no"))
     assert "one response" in refused(X, D, d)
     assert "'post'" in refused(X, y, d, method="post")
     assert "'absolute'" in refused(X, y, d, loss="absolute")

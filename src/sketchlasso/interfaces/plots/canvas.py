@@ -20,8 +20,8 @@ Axes: TypeAlias = "matplotlib.axes.Axes"
 # Points that look alike: a mask (p,), a label and a marker.
 Group: TypeAlias = tuple[NDArray[np.bool_], str | None, str]
 
-# Okabe and Ito's colours, which colour-blind readers can distinguish, less the black and the yellow
-# that are hard to see on a dark or a light background.
+# Okabe and Ito's colours, which colour-blind readers can distinguish, without the black and the
+# yellow, which are hard to see on a dark or a light background.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
 SIZE = (7.2, 4.2)
@@ -141,7 +141,9 @@ def check_penalties(alphas: ArrayLike) -> FloatArray:
     """Refuse penalties that a log scale cannot show, before any figure is made."""
     values = np.asarray(alphas, dtype=np.float64)
     if values.size == 0 or not np.isfinite(values).all() or values.min() <= 0:
-        smallest = f"the smallest penalty is {values.min():g}" if values.size else "no penalty came"
+        smallest = (
+            f"the smallest penalty is {values.min():g}" if values.size else "no penalty was given"
+        )
         raise InvalidInputError(
             f"{smallest}, but a logarithmic axis shows positive ones only; solve for positive "
             "alphas."
@@ -175,8 +177,7 @@ def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
     """Write counts (a,) of non-zero coefficients along the top, at some of the alphas (a,)."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-    wide = ax.get_window_extent().width * 72.0 / ax.figure.dpi
-    shown_at_most = int(np.clip(wide / COUNT_WIDTH, 2, COUNTS_SHOWN))
+    shown_at_most = int(np.clip(extent_in_points(ax)[0] / COUNT_WIDTH, 2, COUNTS_SHOWN))
     where = np.geomspace(alphas[0], alphas[-1], shown_at_most)
     nearest = np.abs(np.log(alphas[:, None] / where)).argmin(axis=0)
     shown = np.unique(nearest)
@@ -247,10 +248,14 @@ def settle(ax: Axes) -> None:
 
 def headroom(ax: Axes, lines: int) -> None:
     """Raise the upper limit of y, on a linear scale, by what a legend of some lines needs."""
-    tall = ax.get_window_extent().height * 72.0 / ax.figure.dpi
-    share = min(0.5, (1.5 * lines + 1.0) * font_points() / tall)
+    share = min(0.5, (1.5 * lines + 1.0) * font_points() / extent_in_points(ax)[1])
     low, high = ax.get_ylim()
     ax.set_ylim(low, low + (high - low) / (1.0 - share))
+
+
+def extent_in_points(ax: Axes) -> FloatArray:
+    """Return width and height (2,) of the axes, in points."""
+    return np.asarray(ax.get_window_extent().size) * 72.0 / ax.figure.dpi
 
 
 def font_points() -> float:

@@ -15,7 +15,7 @@ from sketchlasso.interfaces.plots.canvas import Axes, Display, hue, ink
 from sketchlasso.interfaces.plots.inputs import check_index, not_accepted
 from sketchlasso.types import FloatArray
 
-# Grids of radii at which every penalty gives w = 0 have numbers far below this.
+# Grids of radii at which every penalty gives w = 0 have penalties far below this.
 NO_PENALTY = 1e-200
 WORDS = {
     "mse": "mean squared error",
@@ -38,7 +38,7 @@ class CrossValidationDisplay(Display):
     n_nonzero : ndarray of shape (r, a), optional
         Mean over the folds.
     radii : tuple of str
-        Their names, r of them.
+        Names of the r radii.
     chosen : int
         Row of the radius chosen.
     alpha_min, alpha_1se : float
@@ -50,7 +50,7 @@ class CrossValidationDisplay(Display):
     line_ : matplotlib Line2D
         At the radius chosen.
     band_ : matplotlib PolyCollection
-        One standard error either way.
+        One standard error on each side.
     others_ : list of matplotlib Line2D
         At the other radii.
     marks_ : list of matplotlib Line2D

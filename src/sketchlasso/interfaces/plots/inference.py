@@ -15,7 +15,7 @@ from sketchlasso.interfaces import Regressor
 from sketchlasso.interfaces.plots.canvas import WIDE, Axes, Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_index, check_top, feature_labels, not_accepted
 from sketchlasso.interfaces.plots.labels import label_points
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, is_number
 
 SHOWN = 20  # features, by default
 # p-values below this are drawn as this; smaller doubles lose precision.
@@ -47,7 +47,7 @@ class ForestDisplay(Display):
     level : float
         Level of the intervals.
     simultaneous : ndarray of shape (2, c), optional
-        Wider intervals that hold all at once.
+        Wider intervals that hold simultaneously.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class ForestDisplay(Display):
             self.wide_bars_ = ax.hlines(
                 heights, *self.simultaneous[:, chosen], color=hue(0), linewidth=0.8, alpha=0.7
             )
-            words += ", thin: all at once"
+            words += ", thin: simultaneous"
         self.bars_ = ax.hlines(heights, *self.interval[:, chosen], color=hue(0), linewidth=2.2)
         options = {"marker": "o", "markersize": 4.5, "color": hue(1), "linestyle": "", **line_kw}
         (self.points_,) = ax.plot(self.estimate[chosen], heights, zorder=3, **options)
@@ -106,7 +106,7 @@ def plot_forest(
     top : int
         How many features to show: those of the smallest p-values.
     simultaneous : bool
-        Whether to draw intervals that hold all at once too, thin; of a Desparsified.
+        Whether to draw simultaneous intervals too, as thin lines; only for a Desparsified.
     feature_names : sequence of str of length c, optional
         By default those of the estimates.
     response : int
@@ -158,7 +158,7 @@ class VolcanoDisplay(Display):
     Attributes
     ----------
     points_ : list of matplotlib PathCollection
-        Features that are no discoveries, and discoveries.
+        Features that are not discoveries, and discoveries.
     labels_ : list of matplotlib Annotation
     legend_ : matplotlib Legend
     """
@@ -223,7 +223,7 @@ def plot_volcano(
     VolcanoDisplay
         Drawn on its `ax_`.
     """
-    if not 0 < cutoff < 1:
+    if not (is_number(cutoff) and 0 < cutoff < 1):
         raise unaccepted(
             "cutoff", cutoff, "a number strictly between 0 and 1", "pass for example 0.05"
         )

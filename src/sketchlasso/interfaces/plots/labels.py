@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.interfaces.plots.canvas import Axes, font_points, ink, settle
+from sketchlasso.interfaces.plots.canvas import Axes, extent_in_points, font_points, ink, settle
 from sketchlasso.types import FloatArray
 
 LINE_HEIGHT = 1.3  # in font sizes
@@ -57,8 +57,7 @@ def label_line_ends(
     left = 1.03 if outside else _stretch(ax, (1.5 + max(map(len, texts))) * size)
     ends = [(float(line.get_xdata()[-1]), float(line.get_ydata()[-1])) for line in lines]
     wanted = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
-    tall = ax.get_window_extent().height * 72.0 / ax.figure.dpi
-    high = LINE_HEIGHT * size / tall
+    high = LINE_HEIGHT * size / extent_in_points(ax)[1]
     # Labels stay half a line away from the frame.
     room = 1.0 - high
     places = high / 2 + room * spread((wanted - high / 2) / room, high / room)
@@ -87,7 +86,7 @@ def label_line_ends(
 
 def _stretch(ax: Axes, letters: float) -> float:
     """Make room for labels at the right end of a log scale; where they start, as a fraction."""
-    wide = ax.get_window_extent().width * 72.0 / ax.figure.dpi
+    wide = extent_in_points(ax)[0]
     share = min(0.45, (LETTER_WIDTH * letters + LEADER) / wide)
     first, last = ax.get_xlim()
     ax.set_xlim(first, last * (last / first) ** (share / (1.0 - share)))

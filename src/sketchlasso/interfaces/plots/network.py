@@ -45,12 +45,12 @@ class NetworkDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, top: int = 15, **scatter_kw: Any) -> NetworkDisplay:
         """Draw the graph; parameters are those of :func:`plot_network`."""
-        check_top(top)
+        degrees = np.bincount(self.edges.ravel(), minlength=len(self.names))
+        most = np.argsort(-degrees, kind="stable")[: check_top(top)]
         ax = self._start(ax, (7.2, 6.0))
         ax.set_aspect("equal")
         ax.set_axis_off()
         self._draw_links(ax)
-        degrees = np.bincount(self.edges.ravel(), minlength=len(self.names))
         sizes = SMALLEST + (LARGEST - SMALLEST) * degrees / max(1, int(degrees.max(initial=1)))
         options = {"s": sizes, "color": ink(ax), "linewidths": 0, "zorder": 3, **scatter_kw}
         self.points_ = ax.scatter(self.places[:, 0], self.places[:, 1], **options)
@@ -58,7 +58,6 @@ class NetworkDisplay(Display):
         ax.autoscale_view()
         drawn = [lines for lines in self.links_ if len(lines.get_segments())]
         self.legend_ = self._legend(ax, drawn, inside="upper right")
-        most = np.argsort(-degrees, kind="stable")[: min(int(top), len(self.names))]
         names = [self.names[place] for place in most]
         self.labels_ = label_points(ax, self.places[most], names, self.places)
         return self

@@ -13,7 +13,7 @@ from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces.plots import canvas
 from sketchlasso.interfaces.plots.canvas import Axes, Display, dash, hue, ink
 from sketchlasso.interfaces.plots.inputs import line_of, not_accepted
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, is_number
 
 # Smaller gaps are rounding errors, and often exact zeros, which a log scale cannot show.
 ROUNDING = 1e-12
@@ -104,7 +104,7 @@ class GapDisplay(Display):
             if tiny.any():
                 (mark,) = ax.plot(
                     self.alphas[tiny],
-                    np.full(np.count_nonzero(tiny), 0.0),
+                    np.zeros(np.count_nonzero(tiny)),
                     transform=ax.get_xaxis_transform(),
                     marker="v",
                     markersize=5,
@@ -153,7 +153,7 @@ def plot_gaps(
     GapDisplay
         Drawn on its `ax_`.
     """
-    if tol is not None and not (np.isfinite(tol) and tol > 0):
+    if tol is not None and not (is_number(tol) and 0 < tol < np.inf):
         raise unaccepted(
             "tol", tol, "a positive number", "pass the gap that was asked for, such as 1e-6"
         )
@@ -175,8 +175,8 @@ def plot_gaps(
 class SpectrumDisplay(Display):
     """Singular values of one or several sketches, and the radius of each as a horizontal line.
 
-    The effective rank is the number of singular values above the radius: directions that stand
-    out from what the sketch left behind.
+    The effective rank is the number of singular values above the radius: directions larger than
+    what the sketch leaves out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Points: a sketched model against the full one, and rows by what changes without them."""
+"""Scatter plots: a sketched model against the full one, and the influence of single rows."""
 
 from __future__ import annotations
 
