@@ -107,12 +107,12 @@ def class_scores(y: Any, predicted: Any, positive: Any = None) -> dict[str, Scor
     true, guessed = codes[: len(y)], codes[len(y) :]
     table = np.zeros((len(labels), len(labels)))
     np.add.at(table, (true, guessed), 1.0)
-    counted = np.ones(len(labels), dtype=bool) if positive is None else labels == positive
+    judged = np.ones(len(labels), dtype=bool) if positive is None else labels == positive
 
     def f1(table: FloatArray) -> float:
         twice = table.sum(axis=0) + table.sum(axis=1)
         each = 2.0 * np.diag(table) / np.maximum(twice, 1.0)
-        among = counted & ((twice > 0) | (positive is not None))
+        among = judged & ((twice > 0) | (positive is not None))
         return float(each[among].mean()) if among.any() else 0.0
 
     def accuracy(table: FloatArray) -> float:

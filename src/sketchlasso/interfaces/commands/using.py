@@ -229,8 +229,8 @@ def _proven(worst: float) -> tuple[tuple[str, str], ...]:
         ("proven", "the optimum is between the lower bound and the objective"),
         (
             "note",
-            "the bound is conservative, and a model of a sketch is usually far closer to the optimum; "
-            "fit with --refine to close the gap",
+            "the bound is conservative, and a model of a sketch is usually far closer to the "
+            "optimum; fit with --refine to close the gap",
         ),
     )
 
