@@ -91,7 +91,7 @@ def _run(
     context: typer.Context,
 ) -> Exit:
     """Run a command and print its report, which also names the command and the files written."""
-    files = {name: values[name] for name in ("output", "plot") if name in values}
+    files: dict[str, Any] = {name: values[name] for name in ("output", "plot") if name in values}
     options = context.command.params
     command = context.command_path.removeprefix(context.find_root().command_path).strip()
     try:
