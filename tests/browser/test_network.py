@@ -37,10 +37,10 @@ def _plain(cell):
 
 def rows_of(page):
     """The table of links, a list of texts for each."""
-    page.locator("table.links tbody tr").first.wait_for()
+    page.locator("#links tbody tr").first.wait_for()
     return [
         [_plain(cell) for cell in row.split("\t")]
-        for row in page.locator("table.links tbody tr").all_inner_texts()
+        for row in page.locator("#links tbody tr").all_inner_texts()
     ]
 
 
@@ -71,7 +71,7 @@ def test_a_walk_through_a_network(opened, network):
     # Walk on in the picture, in the table, and back.
     page.locator("svg.graph a.ring1[data-word=right]").click()
     page.wait_for_function("() => document.getElementById('title').textContent === 'right'")
-    page.locator("table.links tr[data-word=far] a").click()
+    page.locator("#links a:text-is('far')").click()
     page.wait_for_function("() => document.getElementById('title').textContent === 'far'")
     assert [row[0] for row in rows_of(page)] == ["right"]
     page.go_back()
@@ -108,7 +108,7 @@ def test_names_that_are_hostile_unknown_or_without_links(opened, network):
     page = opened(base=network, expected=("422",))
     page.locator("#name").fill(HOSTILE)
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelectorAll('table.links tbody tr').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('#links tbody tr').length === 1")
     assert page.locator("#title").inner_text() == HOSTILE
     assert page.locator("img").count() == 0
     page.locator("#name").fill("lone")

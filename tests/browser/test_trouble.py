@@ -169,6 +169,31 @@ def test_images_of_neighbours_may_fail_alone(opened):
     page.wait_for_selector("svg.graph a.ring1")
 
 
+# Holds answers back until `release` is called.
+HOLD = """(held) => {
+    const fetched = window.fetch;
+    window.fetch = async (address, options) => {
+        if (address.startsWith(held)) await new Promise((go) => { window.release = go; });
+        return fetched(address, options);
+    };
+}"""
+
+
+@pytest.mark.parametrize(("view", "held"), [("Map", "/api/map"), ("Compare", "/api/image?")])
+def test_a_late_answer_does_not_replace_the_next_view(opened, view, held):
+    page = opened("/?word=sea")
+    bars = words_of(page)
+    page.wait_for_selector("svg.graph .ring2")
+    page.evaluate(HOLD, held)
+    page.get_by_role("link", name=view, exact=True).click()
+    page.wait_for_function("() => window.release")
+    page.get_by_role("link", name="Image", exact=True).click()
+    assert words_of(page) == bars
+    page.evaluate("() => window.release()")
+    page.wait_for_timeout(300)
+    assert words_of(page) == bars
+
+
 def test_words_that_cannot_be_asked_are_not_offered(opened, strange_address):
     page = opened(base=strange_address)
     page.wait_for_selector("#starts li")

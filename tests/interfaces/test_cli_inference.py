@@ -91,7 +91,7 @@ def test_intervals_on_stdout(call):
 def test_more_than_the_rows_can_say(call):
     call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
     said = call("predict h.model {data}/new.csv --interval 0.99 -o e.csv", 2).stderr
-    assert "but the 60 rows of the calibration can say 0.9836 at most" in said
+    assert "but the 60 rows of the calibration support 0.9836 at most" in said
 
 
 def test_interval_refusals(call):

@@ -121,7 +121,7 @@ COMMANDS = {
     ),
     "demo": Entry(
         "demo:demo",
-        "Show everything once, on bundled digits and docstrings.",
+        "Demonstrate the package on bundled digits and docstrings.",
         "demo",
         "demo --rank 40",
     ),

@@ -43,8 +43,8 @@ OTHER_NAMES = {
 }
 # Options with a short form.
 SHORT = {"output": "-o", "quiet": "-q", "target": "-t", "verbose": "-v"}
-# What Python calls otherwise: functions that write and read files, objects and defaults.
-COMMANDS = {
+# Functions, objects and defaults of Python, and what the command line has in their place.
+REPLACED = {
     "a Sketch or None": "the name of a sketch file or none",
     "TopicImager.save": "topics fit",
     "TopicImager.image_all": "topics all",
@@ -65,7 +65,8 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     Parameters that are dataclasses become one option per field, under the heading `panel` of the
     class if it has one, so that commands share options by naming them once. A parameter or field
     that is annotated with text is an option with this text as its help. Errors of the package end
-    in one line on stderr and an exit code; inaccurate results too, after the report.
+    in one line on stderr and an exit code, also those of a dataclass that refuses its values;
+    inaccurate results too, after the report.
     """
     hints = get_type_hints(work, include_extras=True)
     hints.pop("return")
@@ -74,13 +75,7 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
     @functools.wraps(work)
     def command(context: typer.Context, **values: Any) -> None:
-        files: dict[str, Any] = {
-            name: values[name] for name in ("output", "plot") if name in values
-        }
-        for name, group in groups.items():
-            own = {field.name: values.pop(field.name) for field in fields(group)}
-            values[name] = group(**own)
-        code = _run(work, values, context, files)
+        code = _run(work, groups, values, context)
         if code:
             raise typer.Exit(int(code))
 
@@ -91,17 +86,22 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
 def _run(
     work: Callable[..., Report],
+    groups: dict[str, Any],
     values: dict[str, Any],
     context: typer.Context,
-    files: dict[str, Path | None],
 ) -> Exit:
     """Run a command and print its report, which also names the command and the files written."""
+    files: dict[str, Any] = {name: values[name] for name in ("output", "plot") if name in values}
     options = context.command.params
     command = context.command_path.removeprefix(context.find_root().command_path).strip()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             check_files(files)
+            for name, group in groups.items():
+                values[name] = group(
+                    **{field.name: values.pop(field.name) for field in fields(group)}
+                )
             report = work(**values)
     except Exception as error:
         code = exit_of(error)
@@ -189,7 +189,7 @@ def spelled(part: errors.Part, options: Sequence[Any] = ()) -> str:
     if isinstance(part, errors.Argument):
         return _option(part, options)
     if isinstance(part, errors.Name):
-        command = COMMANDS.get(part.name)
+        command = REPLACED.get(part.name)
         return command or _option(errors.Argument(part.name), options).rstrip("=")
     if isinstance(part, errors.Value):
         return str(part) if isinstance(part.value, str) else _typed(part.value)

@@ -60,7 +60,10 @@ class Given:
     def response(self) -> Any:
         """Return the response; refuse data without one."""
         if self.y is None:
-            raise _no_target(self.source, self._columns())
+            columns = self.names or ()
+            if self.encoding is not None:
+                columns = tuple(rule.name for rule in self.encoding.columns)
+            raise _no_target(self.source, columns)
         return self.y
 
     def is_classification(self, asked: bool | None) -> bool:
@@ -215,12 +218,6 @@ class Given:
         columns = dict.fromkeys(column.get(name, name) for name in names)
         return " ".join(f"--drop {quote(name)}" for name in columns)
 
-    def _columns(self) -> tuple[str, ...]:
-        """Return the columns that can be the target."""
-        if self.encoding is None:
-            return self.names or ()
-        return tuple(rule.name for rule in self.encoding.columns)
-
     def _refuse_blocks(self, reason: str) -> None:
         if self.in_blocks:
             raise InvalidInputError(
@@ -253,14 +250,12 @@ def read_given(
     features; other columns are ignored then. `id` is the column that identifies rows. If the
     command needs a target, none was named and the table cannot be read, the error asks for it.
     """
-    if isinstance(options, BlockOptions):
-        options.check()
     paths = [files] if isinstance(files, Path) else list(files)
     path = paths[0]
     names_target = options.names_target()
     is_pattern = has_magic(str(path)) and not path.exists()
     if is_pattern and len(paths) == 1 and len(matching := glob(str(path), recursive=True)) == 1:
-        # One file has no need of blocks, which hold numbers only.
+        # A single file does not need blocks, which hold numbers only.
         path, is_pattern = Path(matching[0]), False
         paths = [path]
     if len(paths) > 1 or path.is_dir() or is_pattern or options.in_blocks:

@@ -48,7 +48,7 @@ def demo(
     tol: Annotated[float, "Relative duality gap to reach."] = 1e-6,
     plot: Annotated[Path | None, "Picture of the cross-validation (.png, .svg, .pdf)."] = None,
 ) -> Report:
-    """Show everything once, on bundled digits and docstrings.
+    """Demonstrate the package on bundled digits and docstrings.
 
     Cross-validation compared with scikit-learn's LassoCV, a sketch, leave-one-out, and the images
     of three words in the docstrings of installed packages.

@@ -182,16 +182,13 @@ def _largest_of_each(effects: FloatArray, top: int) -> list[tuple[int, int]]:
 
 
 def _effects_title(model: Model, given: Given, shown: int) -> str:
-    return f"effects on {_response(model, given)}, {shown} of {np.count_nonzero(model.coef_)}"
-
-
-def _response(model: Model, given: Given) -> str:
-    """Name what the effects are on."""
-    if hasattr(model, "classes_") and len(model.classes_) == 2:
-        return f"the score for {label(model.classes_[1])}"
+    response = given.target_name or "the target"
     if hasattr(model, "classes_"):
-        return "the scores of the classes"
-    return given.target_name or "the target"
+        two = len(model.classes_) == 2
+        response = (
+            f"the score for {label(model.classes_[1])}" if two else "the scores of the classes"
+        )
+    return f"effects on {response}, {shown} of {np.count_nonzero(model.coef_)}"
 
 
 def draw_model(estimator: Model, given: Given, path: Path | None) -> None:

@@ -20,7 +20,7 @@ from sketchlasso.interfaces.commands.screen import Screen, Watcher
 from sketchlasso.interfaces.commands.solving import sketch_words
 from sketchlasso.types import FloatArray, IntArray
 
-# Leaving a row out moves the solution little, which a coarse gap would not show.
+# Leaving a row out changes the solution little, and a coarse gap would hide that.
 FINE = 1e-9
 
 

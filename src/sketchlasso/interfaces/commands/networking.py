@@ -52,8 +52,7 @@ class NetworkOptions:
     tol: Annotated[float, "Relative duality gap, on the full data."] = 1e-6
     device: options.Device = "cpu"
 
-    def check(self) -> None:
-        """Refuse invalid options before the work begins."""
+    def __post_init__(self) -> None:
         options.check_choice("--rule", self.rule, ("and", "or"))
         if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
             raise InvalidInputError(
@@ -94,7 +93,6 @@ def network(
     to resume.
     """
     outputs.check_graph_file(output, communities)
-    asked.check()
     given = read_given(file, data)
     start = perf_counter()
     counting = screen.counting("regressing columns", "regressions")

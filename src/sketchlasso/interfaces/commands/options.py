@@ -102,8 +102,7 @@ class ClusterOptions:
         "inf to wait forever.",
     ] = None
 
-    def check(self) -> None:
-        """Refuse --worker-timeout without --scheduler."""
+    def __post_init__(self) -> None:
         if self.scheduler is None and self.worker_timeout is not None:
             raise InvalidInputError(
                 f"--worker-timeout {self.worker_timeout:g} was given without --scheduler, but only "
@@ -113,7 +112,6 @@ class ClusterOptions:
     @contextmanager
     def cluster(self, on_progress: Callable[[int, int, str], None] | None = None) -> Iterator[None]:
         """Run what is inside on the cluster of --scheduler, or in this process."""
-        self.check()
         where = None if self.scheduler == "local" else self.scheduler or "sequential"
         with sl.cluster.cluster(where, on_progress=on_progress, worker_timeout=self.worker_timeout):
             yield

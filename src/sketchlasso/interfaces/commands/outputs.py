@@ -92,13 +92,12 @@ def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
 
 
 def save_picture(axes: Any, path: Path) -> None:
-    """Write the figure of axes to a file, completely or not at all, and close it."""
-    ending = path.suffix[1:].lower() if path.suffix.lower() in PICTURES else "png"
+    """Write the figure of axes to a checked path, completely or not at all, and close it."""
     # A link stays, and the file behind it is replaced.
     target = Path(os.path.realpath(path))
     partial = target.with_name(f".{target.name}.partial")
     try:
-        axes.figure.savefig(partial, format=ending, dpi=150)
+        axes.figure.savefig(partial, format=path.suffix[1:].lower(), dpi=150)
         partial.replace(target)
     except OSError as problem:
         raise StoredFileError(

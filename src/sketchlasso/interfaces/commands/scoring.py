@@ -14,9 +14,11 @@ from sketchlasso.interfaces import Model, Search, class_signs
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.report import Facts, counted, label
 from sketchlasso.interfaces.commands.screen import Note
+from sketchlasso.interfaces.plots.cross_validation import over_folds
 from sketchlasso.types import FloatArray
 
-# Values whose squared spread is below this share of that with one more value are alike.
+# Values count as equal if leaving one value out reduces their sum of squares about the mean to
+# less than this share of it.
 ALIKE = 1e-12
 
 
@@ -90,7 +92,7 @@ def r2(y: FloatArray, predicted: FloatArray) -> Score:
     residuals, spreads = (y - predicted) ** 2, (y - y.mean()) ** 2
     total = float(spreads.sum()) or np.nan
     rest = total - spreads * m / max(m - 1, 1)
-    # Without the only row that differs there is no spread, and rounding in its place.
+    # Without the only row that differs, the rest is zero up to rounding.
     rest = np.where(rest > ALIKE * total, rest, np.nan)
     without = 1.0 - (residuals.sum() - residuals) / rest
     return Score(1.0 - float(residuals.sum()) / total, _jackknife(without, np.ones(m)))
@@ -102,15 +104,15 @@ def class_scores(y: Any, predicted: Any, positive: Any = None) -> dict[str, Scor
     F1 is that of the class `positive`, and without one the mean over the classes.
     """
     labels, codes = np.unique(np.concatenate([y, predicted]), return_inverse=True)
-    own, said = codes[: len(y)], codes[len(y) :]
+    true, guessed = codes[: len(y)], codes[len(y) :]
     table = np.zeros((len(labels), len(labels)))
-    np.add.at(table, (own, said), 1.0)
-    counted = np.ones(len(labels), dtype=bool) if positive is None else labels == positive
+    np.add.at(table, (true, guessed), 1.0)
+    judged = np.ones(len(labels), dtype=bool) if positive is None else labels == positive
 
     def f1(table: FloatArray) -> float:
         twice = table.sum(axis=0) + table.sum(axis=1)
         each = 2.0 * np.diag(table) / np.maximum(twice, 1.0)
-        among = counted & ((twice > 0) | (positive is not None))
+        among = judged & ((twice > 0) | (positive is not None))
         return float(each[among].mean()) if among.any() else 0.0
 
     def accuracy(table: FloatArray) -> float:
@@ -135,7 +137,7 @@ def _jackknife(without: FloatArray, counts: FloatArray) -> float:
 
         sqrt((m - 1) / m  sum over rows of (value without it - their mean)^2)
 
-    A value of `without` stands for as many rows as `counts` says.
+    Each value of `without` is that of `counts` rows.
     """
     m = counts.sum()
     mean = counts @ without / m
@@ -206,8 +208,5 @@ def out_of_fold(
 
 def _over_folds(values: Sequence[float]) -> Score:
     """Return mean and standard error over the folds where a score is defined."""
-    defined = [value for value in values if not np.isnan(value)]
-    if not defined:
-        return Score(np.nan, np.nan)
-    spread = float(np.std(defined, ddof=1) / np.sqrt(len(defined))) if len(defined) > 1 else 0.0
-    return Score(float(np.mean(defined)), spread)
+    (mean,), (error,) = over_folds(np.array([values]))
+    return Score(float(mean), np.nan if np.isnan(mean) else float(error))

@@ -145,7 +145,7 @@ def _describe_intervals(
     width = float(np.median(upper - lower))
     if not np.isfinite(width):
         raise InvalidInputError(
-            f"--interval {level:g} was given, but the {count} rows of the calibration can say "
+            f"--interval {level:g} was given, but the {count} rows of the calibration support "
             f"{count / (count + 1):.4g} at most; give that or less, or calibrate on more rows."
         )
     words = f"{level:g} by {method} from {count} rows, median width {width:.4g}"
@@ -229,8 +229,8 @@ def _proven(worst: float) -> tuple[tuple[str, str], ...]:
         ("proven", "the optimum is between the lower bound and the objective"),
         (
             "note",
-            "the bound is cautious, and a model of a sketch is usually far closer to the optimum; "
-            "fit with --refine to close the gap",
+            "the bound is conservative, and a model of a sketch is usually far closer to the "
+            "optimum; fit with --refine to close the gap",
         ),
     )
 

@@ -22,7 +22,7 @@ from sketchlasso.errors import SketchlassoError, UnknownWordError
 from sketchlasso.interfaces.web.gate import Door, Gate, Protection, RefusedError, refusal
 from sketchlasso.interfaces.web.limits import shown
 from sketchlasso.interfaces.web.mapping import MapDesk
-from sketchlasso.interfaces.web.payloads import Page, UnknownWord
+from sketchlasso.interfaces.web.payloads import Health, Page, UnknownWord
 
 NOWHERE = "there is nothing at this address; see /docs for those that exist."
 KINDS = {
@@ -51,12 +51,16 @@ def application_of(
     gated: Sequence[str],
     others: Sequence[Gate | MapDesk] = (),
 ) -> FastAPI:
-    """Return the application of an explorer: everything under /api, and its pages.
+    """Return the application of an explorer: its API, to which /health is added, and its pages.
 
     It is served under the names `hosts`, and `home` (one of HOMES) is the file of its first page.
     `start` is called before the first request. The addresses `gated` are refused while the gate is
     full. The `others` are closed after the last request, like the gate.
     """
+
+    @router.get("/health", summary="Whether the server answers")
+    async def health() -> Health:
+        return Health(status="ok", inside=gate.inside)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:

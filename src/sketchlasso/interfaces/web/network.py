@@ -133,10 +133,6 @@ def network_explorer(
     async def about() -> NetworkAbout:
         return about_network
 
-    @router.get("/health", summary="Whether the server answers")
-    async def health() -> payloads.Health:
-        return payloads.Health(status="ok", inside=gate.inside)
-
     @router.get(
         "/map",
         summary="The whole network, with places and communities",

@@ -47,7 +47,7 @@ def topic_explorer(
     gate, quick = Gate(limits), Gate(replace(limits, workers=1))
     desk = MapDesk(imager, images, answers.frequency, limits)
     router = APIRouter(prefix="/api")
-    _add_facts(router, answers, desk, gate)
+    _add_facts(router, answers, desk)
     _add_words(router, answers, quick, limits)
     _add_images(router, answers, gate, limits)
 
@@ -69,16 +69,12 @@ def topic_explorer(
     )
 
 
-def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -> None:
+def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk) -> None:
     about_model = answers.about()
 
     @router.get("/about", summary="The model and the limits of the server")
     async def about() -> payloads.About:
         return about_model
-
-    @router.get("/health", summary="Whether the server answers")
-    async def health() -> payloads.Health:
-        return payloads.Health(status="ok", inside=gate.inside)
 
     @router.get("/topics", summary="Topics to begin with", responses=NO_IMAGES)
     async def topics() -> payloads.Topics:

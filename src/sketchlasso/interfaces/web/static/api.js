@@ -52,7 +52,7 @@ export async function ask(path, parameters = [], signal = undefined) {
   const address = `/api/${path}${query.size ? `?${query}` : ""}`;
   if (kept.has(address)) {
     const found = kept.get(address);
-    kept.delete(address); // the one used last is forgotten last
+    kept.delete(address); // the answers used most recently are kept longest
     kept.set(address, found);
     return found;
   }

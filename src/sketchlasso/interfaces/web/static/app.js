@@ -3,7 +3,7 @@
 import { Gone, Refusal, ask, isAbort, server } from "./api.js";
 import { CompareView } from "./compare-view.js";
 import { Controls } from "./controls.js";
-import { byId, countText, element, joined, later, onPageLink, pageLink, percentText, sentence } from "./dom.js";
+import { byId, chip, countText, element, joined, later, onPageLink, pageLink, percentText, sentence } from "./dom.js";
 import { ImageView } from "./image-view.js";
 import { MapView } from "./map-view.js";
 import { Combobox } from "./search.js";
@@ -128,15 +128,8 @@ function fail(error) {
     element("p", {}, unknown ? suggestionText(error) : sentence(error.message)),
   );
   if (unknown) {
-    problem.append(
-      element(
-        "ul",
-        { class: "chips" },
-        ...error.suggestions.map((word) =>
-          element("li", {}, pageLink(page.href(swapped(error.word, [word])), { class: "chip" }, word)),
-        ),
-      ),
-    );
+    const others = error.suggestions.map((word) => chip(page.href(swapped(error.word, [word])), word));
+    problem.append(element("ul", { class: "chips" }, ...others));
     const rest = swapped(error.word, []);
     if (rest.words.length && (state.view !== "compare" || rest.others.length)) {
       problem.append(element("p", {}, pageLink(page.href(rest), {}, `Ask for ${joined(rest.words)} without it`)));
@@ -174,13 +167,13 @@ function swapped(unknown, words) {
 }
 
 const wordHref = (word) => hrefOf({ ...state, view: "image", words: [word] });
-const chip = ({ word }) => element("li", {}, pageLink(wordHref(word), { class: "chip" }, word));
+const wordChip = ({ word }) => chip(wordHref(word), word);
 
 async function showFrequent() {
   const { words } = await ask("words", [["prefix", ""], ["count", STARTS]]);
   byId("starts-title").textContent = "Frequent words";
   byId("starts").className = "chips";
-  byId("starts").replaceChildren(...words.map(chip));
+  byId("starts").replaceChildren(...words.map(wordChip));
 }
 
 /** Replace frequent words by topics once the server has found them. */
@@ -207,7 +200,7 @@ function topicCard({ label, words, n_words: size, n_documents: count, stability,
     { class: "card" },
     element("h3", {}, pageLink(wordHref(label[0]), {}, label.slice(0, 3).join(", "))),
     element("p", { class: "facts small", title }, facts),
-    element("ul", { class: "chips small" }, ...words.map(chip)),
+    element("ul", { class: "chips small" }, ...words.map(wordChip)),
     examples.length ? element("p", { class: "example" }, `Such as: ${examples[0]}`) : null,
   );
 }
@@ -236,7 +229,7 @@ async function comeBack() {
   try {
     await ask("health");
   } catch {
-    return; // still away: the failure has set the next try
+    return; // the failure has scheduled the next try
   }
   clearTimeout(missed);
   byId("gone").hidden = true;

@@ -1,8 +1,8 @@
 // Two images side by side, on one scale; what they share is highlighted.
 
-import { Last, ask } from "./api.js";
+import { Last } from "./api.js";
 import { barList, largestWeights, waitingBars } from "./bars.js";
-import { byId, countText, element, joined, pageLink, percentText } from "./dom.js";
+import { byId, chip, countText, element, joined, pageLink, percentText } from "./dom.js";
 import { factLine, trustLine } from "./facts.js";
 import { imageOptions, named } from "./state.js";
 
@@ -79,15 +79,9 @@ export class CompareView {
     byId("title").textContent = joined(state.words);
     byId("facts").replaceChildren("Which word should it be compared with? Type it above, or choose a neighbour.");
     byId("panels").replaceChildren();
-    const image = await ask("image", [...named("word", state.words), ["n_words", 12]]);
-    byId("panels").replaceChildren(
-      element(
-        "ul",
-        { class: "chips" },
-        ...image.words.filter(({ askable }) => askable).map(({ word }) =>
-          element("li", {}, pageLink(this.#page.href({ others: [word] }), { class: "chip" }, word)),
-        ),
-      ),
-    );
+    const image = await this.#last.ask("image", [...named("word", state.words), ["n_words", 12]]);
+    const askable = image.words.filter((neighbour) => neighbour.askable);
+    const chips = askable.map(({ word }) => chip(this.#page.href({ others: [word] }), word));
+    byId("panels").replaceChildren(element("ul", { class: "chips" }, ...chips));
   }
 }

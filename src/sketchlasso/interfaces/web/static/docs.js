@@ -1,6 +1,6 @@
 // The OpenAPI description as a page.
 
-import { byId, element } from "./dom.js";
+import { byId, element, table } from "./dom.js";
 
 /** Examples for each address, with words of this model or nodes of this network. */
 async function examples(paths) {
@@ -27,19 +27,6 @@ function typeOf(schema, schemas) {
   const range = [schema.minimum, schema.maximum].every((one) => one !== undefined)
     ? `, ${schema.minimum} to ${schema.maximum}` : "";
   return (schema.type ?? "value") + range;
-}
-
-function table(headings, rows) {
-  return element(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": headings.join(", ") },
-    element(
-      "table",
-      {},
-      element("thead", {}, element("tr", {}, ...headings.map((text) => element("th", { scope: "col" }, text)))),
-      element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell))))),
-    ),
-  );
 }
 
 const code = (text) => element("code", {}, text);

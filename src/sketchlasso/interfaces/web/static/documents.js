@@ -15,7 +15,7 @@ function isMarked(token, words) {
 }
 
 /** Text nodes and marks, in turn. */
-export function marked(text, words) {
+function marked(text, words) {
   const parts = [];
   let end = 0;
   for (const match of text.matchAll(TOKEN)) {

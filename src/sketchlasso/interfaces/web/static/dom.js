@@ -28,6 +28,27 @@ export const byId = (id) => document.getElementById(id);
 export const pageLink = (href, attributes, ...children) =>
   element("a", { href, "data-page-link": true, ...attributes }, ...children);
 
+/** An entry of a list of words: a link that looks like a button. */
+export const chip = (href, text) => element("li", {}, pageLink(href, { class: "chip" }, text));
+
+/** One of several facts on a line; styles and tests find it by its name. */
+export const fact = (text, title, name) => element("span", { class: "fact", title, "data-fact": name }, text);
+
+/** A table that scrolls within the page; an entry is text or an element. */
+export function table(headings, rows) {
+  const cells = (tag, attributes, entries) => entries.map((entry) => element(tag, attributes, entry));
+  return element(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": headings.filter(Boolean).join(", ") },
+    element(
+      "table",
+      {},
+      element("thead", {}, element("tr", {}, ...cells("th", { scope: "col" }, headings))),
+      element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells("td", {}, row)))),
+    ),
+  );
+}
+
 export function later(work, milliseconds) {
   let timer = 0;
   const call = (...given) => {

@@ -1,6 +1,6 @@
 // Facts about an image: first how far to trust it; figures of the solver are under "details".
 
-import { countText, element, percentText, powerText } from "./dom.js";
+import { countText, element, fact, percentText, powerText } from "./dom.js";
 
 const TRUST = {
   strong: "Strong",
@@ -16,9 +16,6 @@ function wordsText(image) {
     : countText(shown, "word");
 }
 
-const fact = (name, text, title) =>
-  element("span", { class: "fact", title, "data-fact": name }, text);
-
 /** How much of the query its words explain in documents that they were not chosen from. */
 function trustText(image) {
   if (image.held_out === null) return "too few documents to judge";
@@ -28,29 +25,21 @@ function trustText(image) {
 
 export function trustLine(image) {
   const badge = element("strong", { class: `badge ${image.quality}`, "data-quality": image.quality }, TRUST[image.quality]);
-  const line = [badge, fact("held-out", trustText(image), "Share of the query's variance explained in the other half of the documents.")];
-  if (image.advice) line.push(fact("advice", `What would help: ${image.advice}`, "Why the image is weak, and what to try."));
+  const line = [badge, fact(trustText(image), "Share of the query's variance explained in the other half of the documents.", "held-out")];
+  if (image.advice) line.push(fact(`What would help: ${image.advice}`, "Why the image is weak, and what to try.", "advice"));
   return line;
 }
 
 export function factLine(image) {
-  const facts = [
-    fact("nonzero", wordsText(image), "Words with a weight in the solution; the strongest are shown."),
-  ];
-  if (image.explained !== null) {
-    facts.push(fact(
-      "explained",
-      `they explain ${percentText(image.explained)} of it over all documents`,
-      "Share of the variance of the query, over all documents, that these weights explain.",
-    ));
-  }
-  if (image.gap !== null) {
-    facts.push(fact("gap", `gap ${powerText(image.gap)}`, "Relative duality gap: an upper bound on the distance to the optimum."));
-  }
-  facts.push(fact("seconds", `${(1000 * image.seconds).toFixed(1)} ms`, "Time of the computation on the server."));
-  facts.push(fact("alpha", `penalty ${powerText(image.alpha)}`, "Penalty of the weights' absolute values."));
-  facts.push(fact("radius", `radius ${powerText(image.radius)}`, "Robust radius: how much error of the sketch is allowed for."));
-  return facts;
+  const explained = `they explain ${percentText(image.explained)} of it over all documents`;
+  return [
+    fact(wordsText(image), "Words with a weight in the solution; the strongest are shown.", "nonzero"),
+    image.explained !== null && fact(explained, "Share of the variance of the query, over all documents, that these weights explain."),
+    image.gap !== null && fact(`gap ${powerText(image.gap)}`, "Relative duality gap: an upper bound on the distance to the optimum."),
+    fact(`${(1000 * image.seconds).toFixed(1)} ms`, "Time of the computation on the server."),
+    fact(`penalty ${powerText(image.alpha)}`, "Penalty of the weights' absolute values."),
+    fact(`radius ${powerText(image.radius)}`, "Robust radius: how much error of the sketch is allowed for."),
+  ].filter(Boolean);
 }
 
 export function saidOf(image) {

@@ -47,7 +47,7 @@ export class Gestures {
       return;
     }
     if (this.#start && Math.hypot(point[0] - this.#start[0], point[1] - this.#start[1]) > STILL) {
-      this.#start = null; // a drag, and no tap any more
+      this.#start = null; // a drag, no longer a tap
     }
     if (this.#down.size === 2) this.#pinch(event.pointerId, before, point);
     else if (!this.#start) this.#act.pan(point[0] - before[0], point[1] - before[1]);
@@ -62,8 +62,8 @@ export class Gestures {
     this.#act.zoom(apart(point) / apart(before), (point[0] + other[0]) / 2, (point[1] + other[1]) / 2);
   }
 
-  #lift(event, meant) {
-    const tapped = meant && this.#start && this.#down.size === 1;
+  #lift(event, released) {
+    const tapped = released && this.#start && this.#down.size === 1;
     this.#down.delete(event.pointerId);
     this.#start = null;
     if (tapped) this.#act.tap(...this.#point(event));

@@ -1,6 +1,7 @@
-// The frame of a map: its canvas, and buttons for those who cannot scroll or pinch.
+// What surrounds a map: buttons for those who cannot scroll or pinch, and its groups as a list.
 
 import { element } from "./dom.js";
+import { swatchOf } from "./map-canvas.js";
 import { saveCanvas, saveLine } from "./save.js";
 
 /** The frame, and buttons that save the visible part of the map; current(): the MapCanvas that draws on the canvas. */
@@ -20,4 +21,12 @@ export function mapBox(canvas, current) {
     ),
   );
   return [box, saveLine({ PNG: () => saveCanvas(canvas, "map") })];
+}
+
+/** Groups {community, size, chips}, for readers who cannot see the map. */
+export function groupList(title, groups) {
+  const items = groups.map(({ community, size, chips }) =>
+    element("li", {}, element("p", {}, swatchOf(community), size), element("ul", { class: "chips small" }, ...chips)),
+  );
+  return [element("h2", {}, title), element("ul", { class: "groups" }, ...items)];
 }

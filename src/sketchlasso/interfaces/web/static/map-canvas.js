@@ -129,30 +129,27 @@ export class MapCanvas {
   /** Mark a word, and go to the given place or to the word. */
   select(word, place) {
     this.#selected = this.#byWord.get(word) ?? null;
-    if (place) {
-      this.#middle = [place[0], place[1]];
-      this.#scale = Math.min(LIMITS[1], Math.max(LIMITS[0], place[2]));
-    } else if (this.#selected) {
-      this.#middle = [this.#selected.x, this.#selected.y];
-      this.#scale = Math.max(this.#scale, 6);
-    } else {
-      this.#middle = [0, 0];
-      this.#scale = 1;
-    }
+    if (place) this.#goTo(...place);
+    else if (this.#selected) this.#goTo(this.#selected.x, this.#selected.y, Math.max(this.#scale, 6));
+    else this.#goTo(0, 0, 1);
     this.draw();
     return this.#selected;
   }
 
   reset() {
-    this.#middle = [0, 0];
-    this.#scale = 1;
+    this.#goTo(0, 0, 1);
     this.draw();
     this.moved();
   }
 
+  #goTo(x, y, scale) {
+    this.#middle = [x, y];
+    this.#scale = Math.min(LIMITS[1], Math.max(LIMITS[0], scale));
+  }
+
   zoom(factor, x = this.#canvas.clientWidth / 2, y = this.#canvas.clientHeight / 2) {
     const before = this.#toMap(x, y);
-    this.#scale = Math.min(LIMITS[1], Math.max(LIMITS[0], this.#scale * factor));
+    this.#goTo(...this.#middle, this.#scale * factor);
     const after = this.#toMap(x, y);
     this.#middle = [this.#middle[0] + before[0] - after[0], this.#middle[1] + before[1] - after[1]];
     this.draw();

@@ -1,9 +1,9 @@
 // The map of the whole vocabulary, with a list of its groups for readers who cannot see it.
 
-import { mapBox } from "./map-box.js";
-import { Refusal, ask } from "./api.js";
-import { byId, countText, element, pageLink, percentText, sentence } from "./dom.js";
-import { MapCanvas, swatchOf } from "./map-canvas.js";
+import { Last, Refusal } from "./api.js";
+import { byId, chip, countText, element, fact, pageLink, percentText, sentence } from "./dom.js";
+import { groupList, mapBox } from "./map-box.js";
+import { MapCanvas } from "./map-canvas.js";
 
 const LINKS_MEAN =
   "A line joins two words if one of them helps to predict in which documents the other is. Linked words are near each other; colour and shape show the topic.";
@@ -13,6 +13,7 @@ export class MapView {
   #page;
   #canvas = null;
   #data = null;
+  #last = new Last();
   #info = element("div", { class: "map-info", role: "status" });
 
   constructor(page) {
@@ -30,6 +31,7 @@ export class MapView {
   settle() {}
 
   leave() {
+    this.#last.stop();
     this.#canvas?.close();
     this.#canvas = null;
   }
@@ -41,7 +43,7 @@ export class MapView {
       byId("facts").replaceChildren("Laying out the map\u2026");
       byId("panels").replaceChildren();
       try {
-        this.#data ??= await ask("map");
+        this.#data ??= await this.#last.ask("map");
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         this.#missing(error);
@@ -60,10 +62,10 @@ export class MapView {
   #frame() {
     const { nodes, edges, n_words: words, n_edges: links } = this.#data;
     byId("facts").replaceChildren(
-      element("span", { class: "fact" }, countText(nodes.length, "word")),
-      element("span", { class: "fact" }, countText(edges.length, "link")),
-      ...(edges.length < links ? [element("span", { class: "fact" }, `the strongest ${percentText(edges.length / links)}`)] : []),
-      ...(nodes.length < words ? [element("span", { class: "fact" }, `of ${countText(words, "word")}`)] : []),
+      fact(countText(nodes.length, "word")),
+      fact(countText(edges.length, "link")),
+      ...(edges.length < links ? [fact(`the strongest ${percentText(edges.length / links)}`)] : []),
+      ...(nodes.length < words ? [fact(`of ${countText(words, "word")}`)] : []),
     );
     const canvas = element("canvas", {
       tabindex: 0,
@@ -100,45 +102,23 @@ export class MapView {
           ` \u00b7 ${countText(node.size, "document")} \u00b7 `,
           pageLink(this.#page.href({ view: "image", words: [node.word], at: null }), { class: "open" }, "see its image"),
         ),
-        this.#chips(near),
+        element("ul", { class: "chips small" }, ...this.#chips(near)),
       );
     }
   }
 
   #chips(nodes) {
-    return element(
-      "ul",
-      { class: "chips small" },
-      ...nodes.map(({ word }) =>
-        element("li", {}, pageLink(this.#page.href({ view: "map", words: [word], at: null }), { class: "chip" }, word)),
-      ),
-    );
+    return nodes.map(({ word }) => chip(this.#page.href({ view: "map", words: [word], at: null }), word));
   }
 
   #groups() {
-    const members = new Map();
-    for (const node of this.#data.nodes) {
-      if (!members.has(node.community)) members.set(node.community, []);
-      members.get(node.community).push(node);
-    }
-    const labels = this.#data.labels;
+    const { nodes, labels } = this.#data;
+    const members = Map.groupBy(nodes, ({ community }) => community);
     const found = [...members].filter(([community]) => community >= 0).sort((a, b) => a[0] - b[0]);
-    byId("groups").replaceChildren(
-      element("h2", {}, countText(found.length, "topic")),
-      element(
-        "ul",
-        { class: "groups" },
-        ...found.map(([community, nodes]) => {
-          const byWord = new Map(nodes.map((node) => [node.word, node]));
-          const shown = labels[community].map((word) => byWord.get(word)).filter(Boolean);
-          return element(
-            "li",
-            {},
-            element("p", {}, swatchOf(community), countText(nodes.length, "word")),
-            this.#chips(shown),
-          );
-        }),
-      ),
-    );
+    const groups = found.map(([community, own]) => {
+      const shown = labels[community].map((word) => own.find((node) => node.word === word)).filter(Boolean);
+      return { community, size: countText(own.length, "word"), chips: this.#chips(shown) };
+    });
+    byId("groups").replaceChildren(...groupList(countText(found.length, "topic"), groups));
   }
 }

@@ -1,10 +1,10 @@
 // The page of a network: its map, and the links of one node.
 
 import { Last, Refusal, ask, isAbort } from "./api.js";
-import { byId, countText, element, labelOf, later, onPageLink, pageLink, percentText, sentence, weightText } from "./dom.js";
+import { byId, chip, countText, element, fact, labelOf, later, onPageLink, pageLink, percentText, sentence, table, weightText } from "./dom.js";
 import { drawGraph } from "./graph.js";
-import { mapBox } from "./map-box.js";
-import { MapCanvas, swatchOf } from "./map-canvas.js";
+import { groupList, mapBox } from "./map-box.js";
+import { MapCanvas } from "./map-canvas.js";
 import { Combobox, OFFERED } from "./search.js";
 import { closeShare, startShare } from "./share.js";
 import { START, hrefOf, readState } from "./state.js";
@@ -79,10 +79,8 @@ function showNode() {
   byId("node").hidden = shown === null;
   if (shown === null) return;
   byId("facts").replaceChildren(
-    element("span", { class: "fact" }, countText(shown.n_links, "link")),
-    ...(shown.neighbours.length < shown.n_links
-      ? [element("span", { class: "fact" }, `the strongest ${shown.neighbours.length} are listed`)]
-      : []),
+    fact(countText(shown.n_links, "link")),
+    ...(shown.neighbours.length < shown.n_links ? [fact(`the strongest ${shown.neighbours.length} are listed`)] : []),
   );
   byId("links").replaceChildren(
     shown.neighbours.length
@@ -94,23 +92,12 @@ function showNode() {
 
 function linkTable(neighbours) {
   const extra = Object.keys(neighbours[0].attributes);
-  const heads = ["Node", "Weight", ...extra.map((name) => NAMES[name] ?? name)];
-  return element(
-    "div",
-    { class: "scroll" },
-    element(
-      "table",
-      { class: "links" },
-      element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)))),
-      element("tbody", {}, ...neighbours.map(({ name, weight, attributes }) =>
-        element(
-          "tr",
-          { "data-word": name },
-          element("td", {}, pageLink(nodeHref(name), {}, labelOf(name))),
-          ...[weightText(weight), ...extra.map((key) => valueText(key, attributes[key]))].map((text) => element("td", {}, text)),
-        ))),
-    ),
-  );
+  const headings = ["Node", "Weight", ...extra.map((name) => NAMES[name] ?? name)];
+  return table(headings, neighbours.map(({ name, weight, attributes }) => [
+    pageLink(nodeHref(name), {}, labelOf(name)),
+    weightText(weight),
+    ...extra.map((key) => valueText(key, attributes[key])),
+  ]));
 }
 
 function valueText(key, value) {
@@ -136,7 +123,6 @@ function mapFacts() {
   if (!data) return ["Laying out the map\u2026"];
   const { nodes, edges, n_words: all, n_edges: links } = data;
   const alone = all - nodes.length;
-  const fact = (text) => element("span", { class: "fact" }, text);
   return [
     fact(countText(nodes.length, "node")),
     fact(countText(links, "link")),
@@ -163,20 +149,14 @@ function showMap() {
 }
 
 function showGroups() {
-  const members = new Map();
-  for (const node of data.nodes) {
-    if (!members.has(node.community)) members.set(node.community, []);
-    members.get(node.community).push(node);
-  }
+  const members = Map.groupBy(data.nodes, ({ community }) => community);
   const largest = [...members].sort((a, b) => b[1].length - a[1].length).slice(0, GROUPS);
-  byId("groups").replaceChildren(
-    element("h2", {}, "Groups, and their nodes with most links"),
-    element("ul", { class: "groups" }, ...largest.map(([community, nodes]) => {
-      const most = [...nodes].sort((a, b) => b.size - a.size).slice(0, GROUP_NODES);
-      const chips = most.map(({ word }) => element("li", {}, pageLink(nodeHref(word), { class: "chip" }, labelOf(word, 40))));
-      return element("li", {}, element("p", {}, swatchOf(community), countText(nodes.length, "node")), element("ul", { class: "chips small" }, ...chips));
-    })),
-  );
+  const groups = largest.map(([community, nodes]) => {
+    const most = [...nodes].sort((a, b) => b.size - a.size).slice(0, GROUP_NODES);
+    const chips = most.map(({ word }) => chip(nodeHref(word), labelOf(word, 40)));
+    return { community, size: countText(nodes.length, "node"), chips };
+  });
+  byId("groups").replaceChildren(...groupList("Groups, and their nodes with most links", groups));
 }
 
 function fail(error) {

@@ -1,6 +1,6 @@
 // The URL holds the whole state of a view.
 
-export const VIEWS = ["image", "compare", "map"];
+const VIEWS = ["image", "compare", "map"];
 const MOST = { words: 8, excluded: 32 };
 
 export const START = Object.freeze({
