@@ -182,8 +182,9 @@ class Chain:
         near = point.length <= NEARLY_EXACT * target.null
         if not near or not 0 < len(point.support) * len(point.residual) <= MOST_SIGN_ENTRIES:
             return primal
-        columns = target.training.scaled(point.support)
-        values = exact_fit(columns, point.values, target.root * point.residual)
+        view = target.training.view
+        missed = view.root * point.residual
+        values = exact_fit(view.columns(point.support), point.values, missed)
         fitted = target.point(point.support, values)
         lower = target.primal(fitted, alpha)
         if lower < primal:
@@ -297,7 +298,7 @@ class Chain:
         # Columns may see more than was computed, by the rounding of products with r or, in a Gram
         # matrix, with y.
         rounded = target.null if scores is None else seen_lengths
-        worst = worst + target.rounding * rounded
+        worst = worst + target.bounds.largest_rounding * rounded
         dual = dual_of_ratio(worst, seen_lengths, inner, alphas)
         proved = relative_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
         return _Judged(points, alphas, lengths**2, primal, dual, proved, scores)

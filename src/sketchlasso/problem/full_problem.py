@@ -17,7 +17,7 @@ as :mod:`sketchlasso.problem.tight_points` explains.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -108,22 +108,6 @@ def dual_of_ratio(
     return np.maximum(scale * inner, 0.0)
 
 
-def full_dual(
-    seen: FloatArray,
-    length: FloatArray,
-    inner: FloatArray,
-    factor: FloatArray,
-    alpha: FloatArray,
-    positive: bool = False,
-) -> FloatArray:
-    """Dual values (p,) at the best feasible points along directions d.
-
-    `seen` (n, p) is x_j'W d; what columns of factor (n,) 0 see must have been cleared already. The
-    others are those of :func:`dual_of_ratio`.
-    """
-    return dual_of_ratio(largest_ratio(seen, factor, positive), length, inner, alpha)
-
-
 def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
     """Lambda = alpha ||r|| of the solution whose support and signs are known, a face.
 
@@ -168,10 +152,11 @@ class FullView:
     weights: FloatArray
     fit_intercept: bool
     rounded: bool = False
-    root: FloatArray = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "root", np.sqrt(self.weights))
+    @cached_property
+    def root(self) -> FloatArray:
+        """Roots (m,) of the weights."""
+        return np.sqrt(self.weights)
 
     @property
     def size(self) -> float:
