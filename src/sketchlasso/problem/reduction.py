@@ -88,24 +88,12 @@ def unreachable_part(yy: FloatArray, c: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ProjectedOut:
-    """An instance without its unpenalised features, and the way back.
+    """An instance without its unpenalised features, and the way back."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (q, k)
-        R_U.
-    basis : ndarray of shape (r, k)
-        Orthonormal basis of the span of those rows.
-    root : ndarray of shape (k, k)
-        L P: replaces the instance's root.
-    c : ndarray of shape (k,)
-        P c.
-    """
-
-    rows: FloatArray
-    basis: FloatArray
-    root: FloatArray
-    c: FloatArray
+    rows: FloatArray  # (q, k): R_U
+    basis: FloatArray  # (r, k): orthonormal, of the span of those rows
+    root: FloatArray  # (k, k): L P, which replaces the instance's root
+    c: FloatArray  # (k,): P c
 
     def project(self, u: FloatArray) -> FloatArray:
         """P u (k,)."""
