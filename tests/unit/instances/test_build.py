@@ -98,8 +98,8 @@ def test_a_row_that_holds_a_direction_alone_is_rebuilt_not_downdated():
     folds = splitter_rows([(np.arange(10, M), np.arange(10)), (np.arange(M - 10), [M - 1])], M)
     assert reduce_row_sets(Q, Y, folds, fit_intercept=False).rebuilt == 1
     found = row_statistics(np.delete(Q, 7, axis=0), np.delete(Y, 7, axis=0))
-    alone = reduce_statistics(found.K[None], found.g[None], found.yy[None])
-    np.testing.assert_allclose(reduced.s[7], alone.s[0], rtol=1e-12)
+    *_, alone = reduce_statistics(found.K[None], found.g[None], found.yy[None])
+    np.testing.assert_allclose(reduced.s[7], alone[0], rtol=1e-12)
 
 
 def test_the_product_is_laid_out_row_sets_responses_radii_alphas(data):
