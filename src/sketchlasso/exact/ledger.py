@@ -33,10 +33,7 @@ def stack_solved(found: Sequence[Solved | None], n_features: int) -> SparseRows:
 
 @dataclass(frozen=True, eq=False)
 class ExactSolution(Certified):
-    """Solutions of square-root LASSO problems on the full data, one row per instance.
-
-        minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
-    """
+    """Solutions of square-root LASSO problems on the full data, one row per instance."""
 
     coef: SparseRows  # (B, n), on the scale of X
     intercept: FloatArray  # (B,): zero without fit_intercept, NaN for problems that were left out
