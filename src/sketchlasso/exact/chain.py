@@ -298,7 +298,7 @@ class Chain:
         # Columns may see more than was computed, by the rounding of products with r or, in a Gram
         # matrix, with y.
         rounded = target.null if scores is None else seen_lengths
-        worst = worst + target.bounds.largest_rounding * rounded
+        worst = worst + target.rounding * rounded
         dual = dual_of_ratio(worst, seen_lengths, inner, alphas)
         proved = relative_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
         return _Judged(points, alphas, lengths**2, primal, dual, proved, scores)

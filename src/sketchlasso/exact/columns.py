@@ -285,14 +285,18 @@ class TrainingRows:
         self.weights = np.ones(m) if row_set.weights is None else row_set.weights.astype(float)
         self.weights[row_set.removed] = 0.0
         self.weight = float(self.weights.sum())
-        # Columns of standardised data are known up to rounding only.
-        self.view = FullView(columns.matrix, self.weights, fit_intercept, rounded=True)
         self.gram_weights = None if (self.weights == 1.0).all() else self.weights
         sums = columns.correlate(self.weights)
         none = np.zeros(columns.shape[1])
         # Of columns less their offsets, and the sums of shifted columns that centring subtracts.
         self.means = sums / self.weight if fit_intercept else none
         self.shifted_sums = sums - columns.shift * self.weight if fit_intercept else none
+
+    @cached_property
+    def view(self) -> FullView:
+        """The rows scaled by the roots of their weights."""
+        # Columns of standardised data are known up to rounding only.
+        return FullView(self.columns.matrix, self.weights, self.fit_intercept, rounded=True)
 
     @cached_property
     def sizes(self) -> FloatArray:

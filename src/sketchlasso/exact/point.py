@@ -10,17 +10,18 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.columns import TrainingRows
-from sketchlasso.linalg.rows import lengths
+from sketchlasso.linalg.rows import lengths, rounding_of_sums
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullValues,
+    dual_of_ratio,
     face_level,
     full_primal,
     largest_ratio,
     unit,
 )
-from sketchlasso.problem.lower_bounds import Directions, LowerBounds
+from sketchlasso.problem.lower_bounds import LITTLE_SHARE, Directions, LowerBounds
 from sketchlasso.problem.tight_points import DEPENDENT, tight_parts
 from sketchlasso.types import FloatArray, IntArray
 
@@ -128,17 +129,17 @@ class Target:
 
     def alpha_max(self) -> float:
         """Smallest penalty at which the fit of the unpenalised columns alone is optimal."""
-        view = self.training.view
-        left = (view.root * self.y)[:, None]
         # Without unpenalised columns the bounds, whose sizes take a pass over X, are not needed.
         free = self.bounds.free if len(self.free) else None
-        if free is not None:
-            left = free.project(left)
-        length = float(np.linalg.norm(left))
+        if free is None:
+            length, seen = self.null, self.training.correlate(self.y[:, None])
+        else:
+            view = self.training.view
+            left = free.project((view.root * self.y)[:, None])
+            length, seen = float(np.linalg.norm(left)), view.correlate(left)
         if length <= 1e-12 * self.null or length == 0.0:
             return 0.0
-        seen = view.correlate(left) / length
-        return float(largest_ratio(seen, self.factor, self.positive)[0])
+        return float(largest_ratio(seen / length, self.factor, self.positive)[0])
 
     def certificate(self, point: Point, alpha: float) -> FullValues:
         """Objective, and the best dual value along the residual and the signs of the point."""
@@ -182,6 +183,12 @@ class Target:
         return Directions(point.seen[:, None], np.array([point.length]), np.array([inner]))
 
     @cached_property
+    def rounding(self) -> float:
+        """Rounding of |x_j'W d| / f_j for ||d|| = 1, the largest of the penalised columns."""
+        ratio = largest_ratio(self.training.sizes[:, None], self.factor)[0]
+        return float(rounding_of_sums(len(self.y)) * ratio)
+
+    @cached_property
     def bounds(self) -> LowerBounds:
         """What directions prove, with their rounding counted."""
         training = self.training
@@ -190,4 +197,10 @@ class Target:
 
     def dual(self, along: Directions, alpha: float) -> float:
         """The best dual value along some directions."""
-        return float(self.bounds.values(along, np.full(len(along.length), alpha)).max())
+        alphas = np.full(len(along.length), alpha)
+        if len(self.free) == 0 and self.rounding <= LITTLE_SHARE * alpha:
+            # The first of the bounds of `LowerBounds`; the second gains nothing.
+            worst = largest_ratio(along.seen, self.factor, self.positive)
+            worst = worst + self.rounding * along.length
+            return float(dual_of_ratio(worst, along.length, along.inner, alphas).max())
+        return float(self.bounds.values(along, alphas).max())

@@ -47,12 +47,10 @@ class Directions(NamedTuple):
     inner: FloatArray  # (p,): y'W d
     which: IntArray | None = None  # (p,): the response of each, where there are several
 
-    def take(self, number: int) -> Directions:
-        """One of the directions."""
-        which = None if self.which is None else self.which[[number]]
-        return Directions(
-            self.seen[:, [number]], self.length[[number]], self.inner[[number]], which
-        )
+    def take(self, numbers: IntArray) -> Directions:
+        """Some of the directions (c,)."""
+        which = None if self.which is None else self.which[numbers]
+        return Directions(self.seen[:, numbers], self.length[numbers], self.inner[numbers], which)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +110,8 @@ class LowerBounds:
         """Lower bounds (p,) that directions prove for penalties (p,)."""
         found = self._bounds(self._plain, along, alphas)
         for d in np.flatnonzero(alphas * LITTLE_SHARE <= self.largest_rounding):
-            found[d] = max(found[d], self._nearby_bound(found[d], along.take(d), alphas[[d]]))
+            one = self._nearby_bound(found[d], along.take(np.array([d])), alphas[[d]])
+            found[d] = max(found[d], one)
         return found
 
     def _nearby_bound(self, least: float, along: Directions, alpha: FloatArray) -> float:
