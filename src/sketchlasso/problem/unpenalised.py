@@ -96,6 +96,10 @@ class UnpenalisedColumns:
         return np.asarray(self.columns @ np.column_stack(fits))
 
     def _nonnegative_fit(self, direction: FloatArray) -> FloatArray:
+        rounding = rounding_of_sums(len(direction)) * np.linalg.norm(direction)
+        if not (self.columns.T @ direction > rounding).any():
+            # Only rounding is left to fit, and SciPy's answer to that may be far off.
+            return np.zeros(self.columns.shape[1])
         try:
             return np.asarray(optimize.nnls(self.columns, direction)[0])
         except RuntimeError:  # no convergence: what remains is judged by what it correlates with
