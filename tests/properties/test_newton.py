@@ -73,9 +73,8 @@ def assert_rules_are_safe(batch, tight):
     from sketchlasso.problem.screening import (
         gap_safe_distance,
         gap_safe_rule,
-        paper_rule,
+        norm_rule,
         row_norms,
-        static_rule,
     )
 
     norms = row_norms(batch)
@@ -85,7 +84,8 @@ def assert_rules_are_safe(batch, tight):
     distance = gap_safe_distance(batch, certificate.gap)
     for b in range(batch.n_instances):
         support = tight.coef[[b]].toarray().ravel() != 0
-        paper, static = paper_rule(batch, norms, b), static_rule(batch, norms, b)
+        paper = norm_rule(batch, norms, b, batch.radius[b])
+        static = norm_rule(batch, norms, b, 0.0)
         gap_safe = gap_safe_rule(batch, norms, b, seen[b], distance[b])
         assert not (paper & ~static).any()
         for rule in (paper, static, gap_safe):

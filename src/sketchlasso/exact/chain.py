@@ -182,8 +182,9 @@ class Chain:
         near = point.length <= NEARLY_EXACT * target.null
         if not near or not 0 < len(point.support) * len(point.residual) <= MOST_SIGN_ENTRIES:
             return primal
-        columns = target.training.scaled(point.support)
-        values = exact_fit(columns, point.values, target.root * point.residual)
+        view = target.training.view
+        missed = view.root * point.residual
+        values = exact_fit(view.columns(point.support), point.values, missed)
         fitted = target.point(point.support, values)
         lower = target.primal(fitted, alpha)
         if lower < primal:

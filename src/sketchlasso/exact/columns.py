@@ -17,6 +17,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSet
 from sketchlasso.kernels.columns import add_columns, columns_dot_block, gram_rows
 from sketchlasso.linalg.rows import centre, weighted_lengths
+from sketchlasso.problem.full_problem import FullView
 from sketchlasso.types import FloatArray, IntArray
 
 NO_WEIGHTS = np.empty(0)
@@ -118,10 +119,6 @@ class DenseColumns:
         weights[where] = values
         return np.asarray(used @ weights + shift)
 
-    def dense(self, chosen: IntArray) -> FloatArray:
-        """The chosen columns as an array (m, c)."""
-        return self.entries[:, chosen]
-
     def gram(
         self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
     ) -> FloatArray:
@@ -194,8 +191,8 @@ class SparseColumns:
 
     @property
     def matrix(self) -> Any:
-        """All columns (m, n), in one of the two formats."""
-        return self._given
+        """All columns (m, n)."""
+        return self.by_columns
 
     @cached_property
     def by_rows(self) -> Any:
@@ -212,10 +209,6 @@ class SparseColumns:
         X = self.by_columns
         add_columns(X.data, X.indices, X.indptr, chosen, values, out)
         return out
-
-    def dense(self, chosen: IntArray) -> FloatArray:
-        """The chosen columns as an array (m, c)."""
-        return np.asarray(self.by_columns[:, chosen].toarray())
 
     def gram(
         self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
@@ -300,6 +293,12 @@ class TrainingRows:
         self.shifted_sums = sums - columns.shift * self.weight if fit_intercept else none
 
     @cached_property
+    def view(self) -> FullView:
+        """The rows scaled by the roots of their weights."""
+        # Columns of standardised data are known up to rounding only.
+        return FullView(self.columns.matrix, self.weights, self.fit_intercept, rounded=True)
+
+    @cached_property
     def sizes(self) -> FloatArray:
         """||x_j||_W (n,) of the columns less their offsets, not centred."""
         return weighted_lengths(self.columns.matrix, self.weights)
@@ -330,10 +329,3 @@ class TrainingRows:
         if self.fit_intercept:
             seen -= np.multiply.outer(self.means, weighted.sum(axis=0))
         return seen
-
-    def scaled(self, chosen: IntArray) -> FloatArray:
-        """Centred columns (m, c), rows scaled by the root of their weights."""
-        columns = self.columns.dense(chosen)
-        if self.fit_intercept:
-            columns, _ = centre(columns, self.weights)
-        return np.asarray(np.sqrt(self.weights)[:, None] * columns)

@@ -60,35 +60,16 @@ def solve_exact(
 
         minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (m, n)
-        A sparse X is never made dense beyond the working columns.
-    y : array-like of shape (m,) or (m, t)
-    alphas : array-like of shape (a,) or (t, a)
-        Penalties > 0 in any order; solved from the largest down.
-    rows : RowSets, optional
-        Folds, deletions, weights; all rows by default.
-    terms : Terms
-        Intercept, penalty factors f and signs.
-    tol : float
-        Relative duality gap on the full data at which a problem counts as solved.
-    start : csr_array of shape (B, n), optional
-        Coefficients to start from, such as the sketched solution; any are allowed.
-    max_rounds : int
-        Rounds per problem.
-    n_threads : int
-        Chains of penalties that are solved side by side; -1 for one per core.
-    callback : callable, optional
-        Called with a :class:`Progress` after each problem; raising :class:`StopSolve` in it
-        stops cleanly.
+    X (m, n) is an array or a sparse matrix, which is never made dense beyond the working columns.
+    Responses are (m,) or (m, t), penalties (a,) or (t, a), > 0 and in any order; `rows` are folds,
+    deletions or weights. `tol` is the relative duality gap on the full data at which a problem
+    counts as solved, within `max_rounds` rounds. `start` (B, n) are coefficients to start from,
+    such as the sketched solution; any are allowed. As many chains of penalties as there are
+    threads are solved side by side.
 
-    Returns
-    -------
-    ExactSolution
-        Instances ordered (row set, response, alpha), alpha fastest and as given. Those that
-        fell short carry a status, never an exception; where the callback stopped the solve,
-        the rest is marked INTERRUPTED. Ctrl-C raises KeyboardInterrupt.
+    Instances are ordered (row set, response, alpha), alpha fastest and as given. Those that fell
+    short carry a status, never an exception. A callback that raises :class:`StopSolve` ends the
+    solve, and the rest is marked INTERRUPTED. Ctrl-C raises KeyboardInterrupt.
     """
     if not (np.isfinite(tol) and tol > 0):
         raise unaccepted("tol", tol, "a positive number such as 1e-4")

@@ -135,7 +135,6 @@ class TrainingGram(_Growing):
         self._training = training
         self._total = total
         self._held_out = held_out
-        self.rebuilt = 0
 
     @property
     def room(self) -> int:
@@ -179,7 +178,6 @@ class TrainingGram(_Growing):
             lines[unsafe] = again
             inside = np.flatnonzero(unsafe) + len(chosen) - len(new)
             lines[:, inside] = again[:, len(chosen) - len(new) :].T
-            self.rebuilt += int(unsafe.sum())
         return lines
 
 

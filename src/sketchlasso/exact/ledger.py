@@ -33,36 +33,16 @@ def stack_solved(found: Sequence[Solved | None], n_features: int) -> SparseRows:
 
 @dataclass(frozen=True, eq=False)
 class ExactSolution(Certified):
-    """Solutions of square-root LASSO problems on the full data, one row per instance.
+    """Solutions of square-root LASSO problems on the full data, one row per instance."""
 
-        minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
-
-    Attributes
-    ----------
-    coef : csr_array of shape (B, n)
-        On the scale of X.
-    intercept : ndarray of shape (B,)
-        Zero without fit_intercept, NaN for problems that were left out.
-    primal, dual : ndarray of shape (B,)
-        Objective at the coefficients, and a proven lower bound on it, both on the full data.
-    null : ndarray of shape (B,)
-        Objective at w = 0.
-    status : ndarray of shape (B,)
-        Values of :class:`Status`.
-    n_iter : ndarray of shape (B,)
-        Sweeps of coordinate descent and Newton steps spent.
-    seconds : float
-        Wall time, compilation left out.
-    """
-
-    coef: SparseRows
-    intercept: FloatArray
-    primal: FloatArray
-    dual: FloatArray
-    null: FloatArray
-    status: IntArray
-    n_iter: IntArray
-    seconds: float
+    coef: SparseRows  # (B, n), on the scale of X
+    intercept: FloatArray  # (B,): zero without fit_intercept, NaN for problems that were left out
+    primal: FloatArray  # (B,): objective at the coefficients, on the full data
+    dual: FloatArray  # (B,): a proven lower bound on it
+    null: FloatArray  # (B,): objective at w = 0
+    status: IntArray  # (B,): values of Status
+    n_iter: IntArray  # (B,): sweeps of coordinate descent and Newton steps spent
+    seconds: float  # wall time, compilation left out
 
 
 class ExactLedger(Ledger):

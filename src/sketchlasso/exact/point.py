@@ -15,16 +15,14 @@ from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullValues,
-    FullView,
     dual_of_ratio,
     face_level,
     full_primal,
     largest_ratio,
     unit,
 )
-from sketchlasso.problem.lower_bounds import LITTLE_SHARE, LowerBounds
+from sketchlasso.problem.lower_bounds import LITTLE_SHARE, Directions, LowerBounds
 from sketchlasso.problem.tight_points import DEPENDENT, tight_parts
-from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
 # Columns of a support count with at least this share of the largest part in the fit.
@@ -47,17 +45,6 @@ class Point:
     def length(self) -> float:
         """||r||_W."""
         return float(np.sqrt(self.square))
-
-
-class Direction(NamedTuple):
-    """A dual direction d among the rows: x_j'd of all columns (n,), ||d|| and y'd.
-
-    The products with X serve every penalty.
-    """
-
-    seen: FloatArray
-    length: float
-    inner: float
 
 
 class Face(NamedTuple):
@@ -89,12 +76,6 @@ class Target:
         self.positive = positive
         self.null = float(np.sqrt(training.square(self.y)))
         self.free = np.flatnonzero(factor == 0)
-        self.unpenalised: UnpenalisedColumns | None = None
-        if len(self.free):
-            entries = training.columns.dense(self.free)
-            self.unpenalised = unpenalised_columns(
-                entries, training.weights, training.fit_intercept, positive, rounded=True
-            )
 
     def point(self, support: IntArray, values: FloatArray) -> Point:
         """The point of given coefficients: the two products with X."""
@@ -120,9 +101,9 @@ class Target:
         support, values = support[kept], values[kept]
         if not 0 < len(support) <= len(self.y):
             return None
-        root = self.root
-        y = root * self.y
-        Q, R = linalg.qr(self.training.scaled(support), mode="economic", check_finite=False)
+        view = self.training.view
+        y = view.root * self.y
+        Q, R = linalg.qr(view.columns(support), mode="economic", check_finite=False)
         pivots = np.abs(np.diag(R))
         if pivots.min() <= DEPENDENT * pivots.max():
             return None
@@ -138,7 +119,7 @@ class Target:
         if not np.all(np.sign(better) == np.sign(values)):
             return None
         left = outside + level * (Q @ pull)
-        residual = np.divide(left, root, out=np.zeros_like(left), where=root > 0)
+        residual = np.divide(left, view.root, out=np.zeros_like(left), where=view.root > 0)
         return Face(support, better, residual)
 
     def primal(self, point: Point, alpha: float) -> float:
@@ -148,14 +129,17 @@ class Target:
 
     def alpha_max(self) -> float:
         """Smallest penalty at which the fit of the unpenalised columns alone is optimal."""
-        left = self.root * self.y
-        if self.unpenalised is not None:
-            left = self.unpenalised.project(left[:, None])[:, 0]
-        length = float(np.linalg.norm(left))
+        # Without unpenalised columns the bounds, whose sizes take a pass over X, are not needed.
+        free = self.bounds.free if len(self.free) else None
+        if free is None:
+            length, seen = self.null, self.training.correlate(self.y[:, None])
+        else:
+            view = self.training.view
+            left = free.project((view.root * self.y)[:, None])
+            length, seen = float(np.linalg.norm(left)), view.correlate(left)
         if length <= 1e-12 * self.null or length == 0.0:
             return 0.0
-        seen = self.seen_by_columns(left) / length
-        return float(largest_ratio(seen[:, None], self.factor, self.positive)[0])
+        return float(largest_ratio(seen / length, self.factor, self.positive)[0])
 
     def certificate(self, point: Point, alpha: float) -> FullValues:
         """Objective, and the best dual value along the residual and the signs of the point."""
@@ -163,8 +147,7 @@ class Target:
         small = self._has_little or point.length <= SMALL_RESIDUAL * self.null
         entries = len(point.support) * len(point.residual)
         if small and 0 < entries <= MOST_SIGN_ENTRIES:
-            for along in self._tight(point, alpha):
-                dual = max(dual, self.dual(along, alpha))
+            dual = max(dual, self._tight_dual(point, alpha))
         return FullValues(self.primal(point, alpha), dual, self.null)
 
     @cached_property
@@ -173,49 +156,31 @@ class Target:
         penalties = self.factor[(self.factor > 0) & np.isfinite(self.factor)]
         return bool(penalties.min(initial=1.0) <= LITTLE * penalties.max(initial=1.0))
 
-    def _tight(self, point: Point, alpha: float) -> list[Direction]:
-        """Dual points that meet the constraints of the support, made no longer than one."""
+    def _tight_dual(self, point: Point, alpha: float) -> float:
+        """The best dual value of points that meet the constraints of the support with equality."""
         chosen = np.union1d(point.support, self.free)
         values = np.zeros(len(self.factor))
         values[point.support] = point.values
-        columns = self.training.scaled(chosen)
+        view = self.training.view
+        columns = view.columns(chosen)
         parts = np.abs(values[chosen]) * lengths(columns)
         # Every constraint counts, those of unpenalised columns first.
         parts = np.maximum(parts, LEAST_PART * parts.max(initial=0.0))
         parts[self.factor[chosen] == 0] = parts.max(initial=0.0)
         target = alpha * self.factor[chosen] * np.sign(values[chosen])
-        residual = unit((self.root * point.residual)[:, None])[:, 0]
+        residual = unit((view.root * point.residual)[:, None])[:, 0]
         found = tight_parts(columns, parts, target, residual)
         if found is None:
-            return []
-        return [
-            self.direction(scaled / max(float(np.linalg.norm(scaled)), 1.0))
-            for scaled in found.points(small=True)
-        ]
+            return 0.0
+        points = np.column_stack(found.points(small=True))
+        return self.dual(self.bounds.along(points, points=True), alpha)
 
-    def _along_residual(self, point: Point) -> Direction:
+    def _along_residual(self, point: Point) -> Directions:
         """The direction of the residual, whose correlations are known."""
-        if self.unpenalised is not None:
-            return self.direction(self.root * point.residual)
-        weighted = self.training.weights * point.residual
-        return Direction(point.seen, point.length, float(weighted @ self.y))
-
-    @property
-    def root(self) -> FloatArray:
-        """Square roots (m,) of the weights."""
-        return np.sqrt(self.training.weights)
-
-    def direction(self, scaled: FloatArray) -> Direction:
-        """Any dual direction (m,), given on rows scaled by the root of the weights."""
-        root = self.root
-        if self.training.fit_intercept:
-            scaled = scaled - root * float(root @ scaled) / self.training.weight
-        if self.unpenalised is not None:
-            scaled = self.unpenalised.clear(scaled[:, None])[:, 0]
-        seen = self.seen_by_columns(scaled)
-        inner = float(scaled @ (root * self.y))
-        length = float(np.linalg.norm(scaled))
-        return Direction(seen, length, inner)
+        if len(self.free):
+            return self.bounds.along((self.training.view.root * point.residual)[:, None])
+        inner = float((self.training.weights * point.residual) @ self.y)
+        return Directions(point.seen[:, None], np.array([point.length]), np.array([inner]))
 
     @cached_property
     def rounding(self) -> float:
@@ -226,24 +191,16 @@ class Target:
     @cached_property
     def bounds(self) -> LowerBounds:
         """What directions prove, with their rounding counted."""
-        training, response = self.training, (self.root * self.y)[:, None]
-        view = FullView(training.columns.matrix, training.weights, training.fit_intercept, True)
-        return LowerBounds(
-            view, training.sizes, self.factor, self.positive, self.unpenalised, response
-        )
+        training = self.training
+        response = (training.view.root * self.y)[:, None]
+        return LowerBounds(training.view, training.sizes, self.factor, self.positive, response)
 
-    def seen_by_columns(self, scaled: FloatArray) -> FloatArray:
-        """Centred x_j'W d, (n,) or (n, p), of directions (m,) or (m, p) given on scaled rows."""
-        root = self.root if scaled.ndim == 1 else self.root[:, None]
-        direction = np.divide(scaled, root, out=np.zeros_like(scaled), where=root > 0)
-        return self.training.correlate(direction)
-
-    def dual(self, along: Direction, alpha: float) -> float:
-        """Dual value of the best point along a direction."""
-        length, inner = np.array([along.length]), np.array([along.inner])
-        if self.unpenalised is None and self.rounding <= LITTLE_SHARE * alpha:
+    def dual(self, along: Directions, alpha: float) -> float:
+        """The best dual value along some directions."""
+        alphas = np.full(len(along.length), alpha)
+        if len(self.free) == 0 and self.rounding <= LITTLE_SHARE * alpha:
             # The first of the bounds of `LowerBounds`; the second gains nothing.
-            worst = largest_ratio(along.seen[:, None], self.factor, self.positive)
-            worst = worst + self.rounding * length
-            return float(dual_of_ratio(worst, length, inner, np.array([alpha]))[0])
-        return float(self.bounds.values(along.seen[:, None], length, inner, np.array([alpha]))[0])
+            worst = largest_ratio(along.seen, self.factor, self.positive)
+            worst = worst + self.rounding * along.length
+            return float(dual_of_ratio(worst, along.length, along.inner, alphas).max())
+        return float(self.bounds.values(along, alphas).max())

@@ -11,11 +11,12 @@ from sketchlasso.exact.columns import SparseColumns
 from sketchlasso.exact.columnwise import ColumnSolver
 from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.exact.knots import TrainingGram
-from sketchlasso.exact.point import Direction, Point, Target, largest
+from sketchlasso.exact.point import Point, Target, largest
 from sketchlasso.exact.restricted import improve
 from sketchlasso.linalg.rows import rounding_of_sums
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
+from sketchlasso.problem.lower_bounds import Directions
 from sketchlasso.solvers import Settings, solve_or_raise
 from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -72,7 +73,7 @@ class Walk:
         if isinstance(target.training.columns, SparseColumns):
             self.by_columns = ColumnSolver(target, target.training.columns)
         # Dual direction of the last interpolating problem: it serves its smaller penalties too.
-        self._direction: Direction | None = None
+        self._direction: Directions | None = None
 
     def offer(self, support: IntArray, values: FloatArray, alpha: float) -> None:
         """Start from other coefficients, less those far from the support, if that pays.
@@ -112,7 +113,7 @@ class Walk:
         target = self.target
         point = target.point(support, values)
         combined = target.training.residual(np.zeros_like(target.y), support, -along)
-        direction = target.direction(target.root * combined)
+        direction = target.bounds.along((target.training.view.root * combined)[:, None])
         dual = target.dual(direction, alpha)
         if FullValues(target.primal(point, alpha), dual, target.null).relative_gap <= self.tol:
             self.point, self._direction = point, direction
@@ -245,7 +246,7 @@ class Walk:
                 break
             point, scaled, spent = answer
             steps += spent
-            self._direction = self.target.direction(scaled)
+            self._direction = self.target.bounds.along(scaled[:, None])
             new = self._certificate(point, alpha)
             dual = self.target.dual(self._direction, alpha)
             self.point = point if new.primal < values.primal else self.point
@@ -258,7 +259,8 @@ class Walk:
 
     def _violating(self, direction: FloatArray, alpha: float, columns: IntArray) -> IntArray:
         """The worst columns outside that a dual point of the columns inside violates."""
-        seen = self.target.seen_by_columns(direction)
+        view = self.target.training.view
+        seen = view.correlate(view.centre(direction[:, None]))[:, 0]
         point = Point(columns[:0], np.empty(0), direction, 1.0, seen)
         score = self._scores(point)
         score[columns] = -np.inf
@@ -287,8 +289,9 @@ def solve_on_columns(
     """
     if not within_reach(target, columns):
         return None
-    Z: Any = target.training.scaled(columns)
-    y = target.root * target.y
+    view = target.training.view
+    Z: Any = view.columns(columns)
+    y = view.root * target.y
     basis: Any = None
     P, c, s = Z.T, y, 0.0
     if Z.shape[1] < Z.shape[0]:

@@ -176,11 +176,11 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
         parts, shifts[drowned] = _around_own_means(Q, Y, rows, drowned, fit_intercept)
         own, parts = _centred(parts, shifts[drowned], fit_intercept)
         stack, means[drowned] = stack.with_sets(drowned, parts), own
-    reduced = reduce_statistics(stack.K, stack.g, stack.yy)
+    roots, c, s = reduce_statistics(stack.K, stack.g, stack.yy)
     return ReducedSets(
-        roots=reduced.roots,
-        c=reduced.c,
-        s=reduced.s,
+        roots=roots,
+        c=c,
+        s=s,
         y_mean=means,
         energy=stack.yy,
     )

@@ -31,22 +31,11 @@ def depend_exactly(
     weights: FloatArray,
     up_to_constant: bool,
 ) -> bool:
-    """Whether every other column is proved to be a combination of those of a basis.
+    """Whether other columns (c,) of (m, q) are proved to be combinations of those of a basis (r,).
 
-    Parameters
-    ----------
-    columns : ndarray of shape (m, q)
-    basis : ndarray of shape (r,)
-    others : ndarray of shape (c,)
-    weights : ndarray of shape (r, c)
-        The combinations, up to rounding: columns[:, others] = columns[:, basis] @ weights.
-    up_to_constant : bool
-        Whether they hold up to one constant per column.
-
-    Returns
-    -------
-    bool
-        False also where a relation is too complicated to be found.
+    The weights (r, c) are the combinations up to rounding, columns[:, others] = columns[:, basis]
+    @ weights, and perhaps up to one constant per column. False also where a relation is too
+    complicated to be found.
     """
     for place, other in enumerate(others):
         coefficients = _whole_numbers(np.append(-weights[:, place], 1.0))

@@ -5,12 +5,11 @@ from sketchlasso.problem.cardinality import sparsify
 from sketchlasso.problem.dual import Certificate, certify_batch, dual_value, feasible_dual
 from sketchlasso.problem.objective import primal_value, worst_case_perturbation
 from sketchlasso.problem.optimality import alpha_max, optimality_residual
-from sketchlasso.problem.reduction import Reduced, reduce_statistics
+from sketchlasso.problem.reduction import reduce_statistics
 
 __all__ = [
     "Batch",
     "Certificate",
-    "Reduced",
     "alpha_max",
     "certify_batch",
     "dual_value",

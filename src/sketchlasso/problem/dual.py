@@ -60,26 +60,13 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Certificate(Bounds):
-    """Bounds that prove how good a batch of solutions is.
+    """Bounds that prove how good a batch of solutions is."""
 
-    Attributes
-    ----------
-    primal : ndarray of shape (B,)
-        Objective at the coefficients.
-    dual : ndarray of shape (B,)
-        Dual objective at a feasible point: no coefficients can have a smaller objective.
-    null : ndarray of shape (B,)
-        Objective at w = 0.
-    point : ndarray of shape (B, k)
-        The feasible dual point.
-    scale : ndarray of shape (B,)
-        point = scale * u for the candidate u; NaN where unpenalised features moved it too.
-    """
-
-    primal: FloatArray
-    dual: FloatArray
-    null: FloatArray
-    point: FloatArray
+    primal: FloatArray  # (B,): objective at the coefficients
+    dual: FloatArray  # (B,): dual objective at the feasible point
+    null: FloatArray  # (B,): objective at w = 0
+    point: FloatArray  # (B, k): the feasible dual point
+    # (B,): point = scale * u for the candidate u; NaN where unpenalised features moved it too.
     scale: FloatArray
 
 
@@ -112,27 +99,15 @@ def correlate(
 
 def feasible_dual(
     batch: Batch, u: FloatArray, correlation: RealArray | None = None, n_threads: int = 1
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Bring any u (B, k) into the dual's domain, moving as little as a scaling allows.
 
     Unpenalised features first lose the part of u that breaks their constraint, then u is
     scaled by the a that is best for the dual objective under ||S(a R u)|| <= radius.
 
-    Returns
-    -------
-    point : ndarray of shape (B, k)
-        Feasible dual points.
-    scale : ndarray of shape (B,)
-        The scaling a; NaN where unpenalised features moved the point as well.
+    Returns the points (B, k), the scalings a (B,), NaN where unpenalised features moved the point
+    as well, and by how much (B,) the value of a feasible point may be smaller.
     """
-    point, scale, _ = _feasible(batch, u, correlation, n_threads)
-    return point, scale
-
-
-def _feasible(
-    batch: Batch, u: FloatArray, correlation: RealArray | None, n_threads: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """See :func:`feasible_dual`; also by how much (B,) a feasible point's value may be smaller."""
     if correlation is None:
         correlation = correlate(batch, u)
     correlation = _refined(batch, u, correlation)
@@ -305,23 +280,10 @@ def certify_batch(
 ) -> Certificate:
     """Certificate of coefficients with the help of dual candidates.
 
-    Any u gives a valid proof; a good u gives a tight one.
-
-    Parameters
-    ----------
-    batch : Batch
-    coef : ndarray or csr_array of shape (B, n)
-    u : ndarray of shape (B, k)
-        Dual candidates; they need not be feasible.
-    correlation : ndarray of shape (B, n), optional
-        R u, where the caller has it already.
-    n_threads : int
-
-    Returns
-    -------
-    Certificate
+    Coefficients are (B, n). Any candidates u (B, k) give a valid proof, feasible or not; good ones
+    give a tight one. `correlation` (B, n) is R u, where the caller has it already.
     """
-    point, scale, unsure = _feasible(batch, u, correlation, n_threads)
+    point, scale, unsure = feasible_dual(batch, u, correlation, n_threads)
     unmoved = bool(np.all(scale == 1.0))
     return Certificate(
         primal=primal_value(batch, coef, n_threads),

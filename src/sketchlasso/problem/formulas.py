@@ -103,15 +103,7 @@ def feasible_scale(size: Any, thresholds: Any, radius: Any, largest: Any, slack:
 
     The norm is convex and increasing in a, so Newton's method from the right descends to the
     root. Rounding can hide its last steps; then a shrinks by a few units in the last place, and
-    by more until the norm is in order.
-
-    Parameters
-    ----------
-    size : array of shape (b, n)
-        The :func:`magnitude` of R u.
-    thresholds : array of shape (b, n)
-    radius, largest : array of shape (b,)
-    slack : float
+    by more until the norm is in order. `size` (b, n) is the :func:`magnitude` of R u.
     """
     xp = _namespace(size)
     rigid = radius <= 0
@@ -142,14 +134,8 @@ def largest_penalty(size: Any, factor: Any, radius: Any) -> Any:
     """Smallest alpha >= 0 (b,) with ||(size - alpha f)_+|| <= radius over the penalised features.
 
     The norm is convex and decreasing in alpha: Newton's method from the left never overshoots.
-
-    Parameters
-    ----------
-    size : array of shape (b, n)
-        The :func:`magnitude` of R u at the null model's u.
-    factor : array of shape (b, n)
-        f; infinite for excluded features.
-    radius : array of shape (b,)
+    `size` (b, n) is the :func:`magnitude` of R u at the null model's u; f is infinite for excluded
+    features.
     """
     xp = _namespace(size)
     real = (factor > 0) & xp.isfinite(factor)

@@ -17,7 +17,7 @@ as :mod:`sketchlasso.problem.tight_points` explains.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -38,18 +38,11 @@ MOST_SIGN_ENTRIES = 4_000_000
 
 @dataclass(frozen=True)
 class FullValues:
-    """Objective of (P) at some coefficients and of (D) at a feasible point.
-
-    Attributes
-    ----------
-    primal, dual : float
-    null : float
-        Objective at w = 0, the scale of what counts as zero.
-    """
+    """Objective of (P) at some coefficients and of (D) at a feasible point."""
 
     primal: float
     dual: float
-    null: float
+    null: float  # the objective at w = 0, the scale of what counts as zero
 
     @cached_property
     def relative_gap(self) -> float:
@@ -70,14 +63,8 @@ def full_primal(length: Values, alpha: Values, l1: Values) -> Values:
 def largest_ratio(seen: FloatArray, factor: FloatArray, positive: bool = False) -> FloatArray:
     """max_j |x_j'W d| / f_j (p,) over the penalised columns; without |.| where w >= 0.
 
-    A direction d of length one is optimal for the null model at every alpha from this one up.
-
-    Parameters
-    ----------
-    seen : ndarray of shape (n, p)
-        x_j'W d of every column and direction.
-    factor : ndarray of shape (n,)
-    positive : bool
+    `seen` (n, p) is x_j'W d of every column and direction, `factor` is (n,). A direction of length
+    one is optimal for the null model at every alpha from this one up.
     """
     penalised = (factor > 0) & np.isfinite(factor)
     if not penalised.all():
@@ -91,37 +78,14 @@ def dual_of_ratio(
 ) -> FloatArray:
     """Dual values (p,) at a d with the largest a for which that is feasible in (D).
 
-    Parameters
-    ----------
-    worst : ndarray of shape (p,)
-        :func:`largest_ratio` of every direction d; a negative one limits nothing.
-    length : ndarray of shape (p,)
-        ||d||_W.
-    inner : ndarray of shape (p,)
-        y'W d.
-    alpha : ndarray of shape (p,)
+    `worst` (p,) is the :func:`largest_ratio` of every direction d; a negative one limits nothing.
+    `length` (p,) is ||d||_W, `inner` (p,) is y'W d.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # NaN stays NaN here, and zero is the scale that is always allowed.
         limit = np.minimum(1.0 / length, np.where(worst <= 0, np.inf, alpha / worst))
     scale = np.where(np.isfinite(limit), limit, 0.0)
     return np.maximum(scale * inner, 0.0)
-
-
-def full_dual(
-    seen: FloatArray,
-    length: FloatArray,
-    inner: FloatArray,
-    factor: FloatArray,
-    alpha: FloatArray,
-    positive: bool = False,
-) -> FloatArray:
-    """Dual values (p,) at the best feasible points along directions d.
-
-    `seen` (n, p) is x_j'W d; what columns of factor (n,) 0 see must have been cleared already. The
-    others are those of :func:`dual_of_ratio`.
-    """
-    return dual_of_ratio(largest_ratio(seen, factor, positive), length, inner, alpha)
 
 
 def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
@@ -132,18 +96,8 @@ def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
 
         lambda = alpha sqrt( C / (1 - alpha^2 e'H e) )
 
-    Parameters
-    ----------
-    alpha : float or ndarray of shape (r,)
-    error : float or ndarray of shape (r,)
-        C, the squared length of the least-squares residual.
-    steepness : float or ndarray of shape (r,)
-        e'H e.
-
-    Returns
-    -------
-    float or ndarray of shape (r,)
-        NaN where the penalty leaves no room: alpha^2 e'H e >= 1.
+    with `error` C, the squared length of the least-squares residual, and `steepness` e'H e. All
+    are numbers or arrays of one shape. NaN where the penalty leaves no room: alpha^2 e'H e >= 1.
     """
     room = 1.0 - np.square(alpha) * steepness
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -152,26 +106,18 @@ def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class FullView:
-    """X and responses with rows scaled by the roots of their weights.
+    """X and responses with rows scaled by the roots of their weights."""
 
-    Attributes
-    ----------
-    X : ndarray, csr_array or BlockMatrix of shape (m, n)
-    weights : ndarray of shape (m,)
-    fit_intercept : bool
-        Whether weighted means are taken off.
-    rounded : bool
-        Whether entries of X are known up to rounding only, as after a standardisation.
-    """
+    X: Any  # array, sparse matrix or BlockMatrix (m, n)
+    weights: FloatArray  # (m,)
+    fit_intercept: bool  # whether weighted means are taken off
+    # Whether entries of X are known up to rounding only, as after a standardisation.
+    rounded: bool
 
-    X: Any
-    weights: FloatArray
-    fit_intercept: bool
-    rounded: bool = False
-    root: FloatArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "root", np.sqrt(self.weights))
+    @cached_property
+    def root(self) -> FloatArray:
+        """Roots (m,) of the weights."""
+        return np.sqrt(self.weights)
 
     @property
     def size(self) -> float:

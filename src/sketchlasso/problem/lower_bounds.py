@@ -15,12 +15,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from sketchlasso.linalg.rows import lengths, rounding_of_sums
-from sketchlasso.problem.full_problem import FullView, full_dual
-from sketchlasso.problem.unpenalised import MOST_DOUBT, UnpenalisedColumns, unpenalised_columns
+from sketchlasso.problem.full_problem import FullView, dual_of_ratio, largest_ratio, unit
+from sketchlasso.problem.unpenalised import (
+    MOST_DOUBT,
+    UnpenalisedColumns,
+    outward,
+    unpenalised_columns,
+)
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # A penalty is little where rounding of its column may exceed this share of it.
@@ -33,122 +39,109 @@ LEAST_GAIN = 1e-9
 MOST_WORK = 4e8
 
 
+class Directions(NamedTuple):
+    """Dual directions d among the scaled rows. Products with X serve every penalty."""
+
+    seen: FloatArray  # (n, p): x_j'W d of all columns, as computed
+    length: FloatArray  # (p,): ||d||_W
+    inner: FloatArray  # (p,): y'W d
+    which: IntArray | None = None  # (p,): the response of each, where there are several
+
+    def take(self, numbers: IntArray) -> Directions:
+        """Some of the directions (c,)."""
+        which = None if self.which is None else self.which[numbers]
+        return Directions(self.seen[:, numbers], self.length[numbers], self.inner[numbers], which)
+
+
 @dataclass(frozen=True, eq=False)
 class Doubt:
-    """What rounding hides of a direction of length one.
+    """What rounding hides of a direction of length one."""
 
-    Attributes
-    ----------
-    of_columns : ndarray of shape (n,)
-        How much more a column may see than was computed; negative where that is forgiven.
-    of_responses : ndarray of shape (r,)
-        By how much y'd may be smaller.
-    stretch : float
-        By how much the direction may be longer.
-    """
-
+    # How much more a column (n,) may see than was computed; negative where that is forgiven.
     of_columns: FloatArray
-    of_responses: FloatArray
-    stretch: float = 0.0
+    of_responses: FloatArray  # (r,): by how much y'd may be smaller
+    stretch: float = 0.0  # by how much the direction may be longer
 
 
 @dataclass(eq=False)
 class LowerBounds:
-    """Bounds for directions that are cleared of the unpenalised columns.
-
-    Attributes
-    ----------
-    view : FullView
-    sizes : ndarray of shape (n,)
-        ||x_j||_W of the columns as they are given.
-    factor : ndarray of shape (n,)
-    positive : bool
-    free : UnpenalisedColumns or None
-        Those of factor zero.
-    responses : ndarray of shape (m, r)
-        Centred, on scaled rows.
-    """
+    """The bounds of one problem, for one response or several."""
 
     view: FullView
-    sizes: FloatArray
-    factor: FloatArray
+    sizes: FloatArray  # (n,): ||x_j||_W of the columns as they are given
+    factor: FloatArray  # (n,)
     positive: bool
-    free: UnpenalisedColumns | None
-    responses: FloatArray
+    responses: FloatArray  # (m, r), centred and on scaled rows
     _near: dict[bytes, Doubt | None] = field(default_factory=dict)
 
-    def values(
-        self,
-        seen: FloatArray,
-        length: FloatArray,
-        inner: FloatArray,
-        alphas: FloatArray,
-        which: IntArray | None = None,
-    ) -> FloatArray:
-        """Lower bounds (p,) that directions prove.
+    @cached_property
+    def free(self) -> UnpenalisedColumns | None:
+        """The columns of factor zero, if there are any."""
+        chosen = np.flatnonzero(self.factor == 0)
+        if len(chosen) == 0:
+            return None
+        view = self.view
+        return unpenalised_columns(
+            view.entries(chosen), view.weights, view.fit_intercept, self.positive, view.rounded
+        )
 
-        Parameters
-        ----------
-        seen : ndarray of shape (n, p)
-            x_j'W d as computed.
-        length, inner : ndarray of shape (p,)
-            ||d||_W and y'W d.
-        alphas : ndarray of shape (p,)
-        which : ndarray of shape (p,), optional
-            The response of each direction, where there are several.
+    def along(
+        self, directions: FloatArray, which: IntArray | None = None, points: bool = False
+    ) -> Directions:
+        """Prepare directions (m, p) on scaled rows, for the responses `which` (p,).
+
+        They lose what the intercept and the unpenalised columns see of them, and become of length
+        one; those that are `points` become no longer than one.
         """
-        found = self._bounds(self._plain, seen, length, inner, alphas, which)
-        for d in np.flatnonzero(alphas * LITTLE_SHARE <= self.largest_ratio):
-            part = seen[:, [d]], length[[d]], inner[[d]], alphas[[d]]
-            own = None if which is None else which[[d]]
-            found[d] = max(found[d], self._nearby_bound(found[d], *part, own))
+        directions = self.view.centre(directions)
+        if self.free is not None:
+            directions = self.free.clear(directions)
+        if points:
+            directions = directions / np.maximum(lengths(directions), 1.0)
+        else:
+            directions = unit(directions)
+        responses = self.responses
+        if which is not None and responses.shape[1] > 1:
+            responses = responses[:, which]
+        inner = np.sum(responses * directions, axis=0)
+        return Directions(self.view.correlate(directions), lengths(directions), inner, which)
+
+    def values(self, along: Directions, alphas: FloatArray) -> FloatArray:
+        """Lower bounds (p,) that directions prove for penalties (p,)."""
+        found = self._bounds(self._plain, along, alphas)
+        for d in np.flatnonzero(alphas * LITTLE_SHARE <= self.largest_rounding):
+            one = self._nearby_bound(found[d], along.take(np.array([d])), alphas[[d]])
+            found[d] = max(found[d], one)
         return found
 
-    def _nearby_bound(
-        self,
-        least: float,
-        seen: FloatArray,
-        length: FloatArray,
-        inner: FloatArray,
-        alpha: FloatArray,
-        which: IntArray | None,
-    ) -> float:
+    def _nearby_bound(self, least: float, along: Directions, alpha: FloatArray) -> float:
         """The second bound of one direction; zero where it cannot exceed `least` by much."""
         limit = alpha[0] * self.factor
         little = self._penalised & (self.rounding > LITTLE_SHARE * limit)
         # Forgiving the rounding of little penalties gives no more than this.
         forgiven = Doubt(np.where(little, -self.rounding, 0.0), np.zeros(1))
-        hoped = self._bounds(forgiven, seen, length, inner, alpha, which)[0]
+        hoped = self._bounds(forgiven, along, alpha)[0]
         if not hoped > least * (1.0 + LEAST_GAIN):
             return 0.0
         # A column that stays below its limit in any case needs no forgiveness.
-        scale = 1.0 / length[0]
+        length = along.length[0]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            scale = min(scale, hoped / inner[0])
-            size = scale * (np.abs(seen[:, 0]) + MARGIN * self.rounding * length[0])
+            scale = min(1.0 / length, hoped / along.inner[0])
+            size = scale * (np.abs(along.seen[:, 0]) + MARGIN * self.rounding * length)
         doubt = self._nearby(np.flatnonzero(little & ~(size < limit)))
-        if doubt is None:
-            return 0.0
-        return float(self._bounds(doubt, seen, length, inner, alpha, which)[0])
+        return 0.0 if doubt is None else float(self._bounds(doubt, along, alpha)[0])
 
-    def _bounds(
-        self,
-        doubt: Doubt,
-        seen: FloatArray,
-        length: FloatArray,
-        inner: FloatArray,
-        alphas: FloatArray,
-        which: IntArray | None,
-    ) -> FloatArray:
+    def _bounds(self, doubt: Doubt, along: Directions, alphas: FloatArray) -> FloatArray:
         lost = doubt.of_responses
-        lost = lost if which is None or len(lost) == 1 else lost[which]
+        if along.which is not None and len(lost) > 1:
+            lost = lost[along.which]
         with np.errstate(invalid="ignore", over="ignore"):
-            size = (seen if self.positive else np.abs(seen)) + np.outer(doubt.of_columns, length)
-            found = full_dual(
-                np.maximum(size, 0.0, out=size),
-                length * (1.0 + doubt.stretch),
-                inner - lost * length,
-                self.factor,
+            unsure = np.outer(doubt.of_columns, along.length)
+            size = outward(along.seen, unsure, self.positive)
+            found = dual_of_ratio(
+                largest_ratio(size, self.factor, positive=True),
+                along.length * (1.0 + doubt.stretch),
+                along.inner - lost * along.length,
                 alphas,
             )
         # A column too long for a double leaves NaN, which proves nothing.
@@ -160,7 +153,7 @@ class LowerBounds:
         return np.asarray(rounding_of_sums(len(self.responses)) * self.sizes)
 
     @cached_property
-    def largest_ratio(self) -> float:
+    def largest_rounding(self) -> float:
         """Rounding of |x_j'W d| / f_j for ||d|| = 1, the largest of the penalised columns."""
         used = self._penalised
         with np.errstate(over="ignore"):
@@ -175,10 +168,12 @@ class LowerBounds:
         """The doubt of the first bound."""
         if self.free is None:
             return Doubt(self.rounding, np.zeros(1))
-        # No vector sees more of a short move than their lengths allow.
-        moved = self.free.distance * self.sizes if self.free.distance <= MOST_DOUBT else 0.0
-        if self.free.in_doubt and self.free.distance <= MOST_DOUBT:
-            moved = self.free.doubt(self.view.correlate(self.free.basis))
+        moved: FloatArray | float = 0.0
+        if self.free.distance <= MOST_DOUBT:
+            # No vector sees more of a short move than their lengths allow.
+            moved = self.free.distance * self.sizes
+            if self.free.in_doubt:
+                moved = self.free.doubt(self.view.correlate(self.free.basis))
         of_responses = self.free.doubt(self.responses.T @ self.free.basis)
         return Doubt(self.rounding + moved, of_responses)
 

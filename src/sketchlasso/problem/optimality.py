@@ -97,13 +97,12 @@ def alpha_max(batch: Batch) -> FloatArray:
     """
     # A bounded number of instances at a time: correlations are (instances, n).
     step = max(1, CHUNK_ENTRIES // batch.n_features)
-    starts = range(0, batch.n_instances, step)
-    return np.concatenate([_chunk_alpha_max(batch.take(slice(i, i + step))) for i in starts])
-
-
-def _chunk_alpha_max(batch: Batch) -> FloatArray:
-    null = null_model(batch)
-    return largest_penalties(batch, correlate(batch, null.dual), spent=null.spent)
+    found = []
+    for start in range(0, batch.n_instances, step):
+        part = batch.take(slice(start, start + step))
+        null = null_model(part)
+        found.append(largest_penalties(part, correlate(part, null.dual), spent=null.spent))
+    return np.concatenate(found)
 
 
 def largest_penalties(
@@ -132,20 +131,11 @@ def largest_penalties(
 
 @dataclass(frozen=True, eq=False)
 class NullModel:
-    """The best model that uses unpenalised features only.
+    """The best model that uses unpenalised features only."""
 
-    Attributes
-    ----------
-    coef : csr_array of shape (B, n)
-    dual : ndarray of shape (B, k)
-        Its dual point: optimal as long as alpha >= alpha_max.
-    spent : ndarray of shape (B,)
-        Share of radius^2 that the unpenalised features use up in the dual constraint.
-    """
-
-    coef: SparseRows
-    dual: FloatArray
-    spent: FloatArray
+    coef: SparseRows  # (B, n)
+    dual: FloatArray  # (B, k): its dual point, optimal as long as alpha >= alpha_max
+    spent: FloatArray  # (B,): share of radius^2 that they use up in the dual constraint
 
 
 def null_model(batch: Batch) -> NullModel:

@@ -1,4 +1,4 @@
-"""From the statistics of an instance to its reduced form, and back.
+"""Instances in their reduced form, and without unpenalised features.
 
 An instance sees its data only through K = Q'WQ, g = Q'Wy and yy = y'Wy. With K = L L':
 
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.dense import reduce_stack
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.problem.unpenalised import unpenalised_rows
@@ -32,52 +31,20 @@ ROUNDING_OF_REMAINDER = 64 * np.finfo(np.float64).eps
 SINGULAR = 1e-11
 
 
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """The reduced forms (L, c, s) of G Gram matrices and t responses each.
+def reduce_statistics(
+    K: FloatArray, g: FloatArray, yy: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Roots L (G, k, k), c (G, t, k) and s (G, t) of statistics for t responses.
 
-    Attributes
-    ----------
-    roots : ndarray of shape (G, k, k)
-        L with K = L L'.
-    c : ndarray of shape (G, t, k)
-    s : ndarray of shape (G, t)
+    These are K (G, k, k), g (G, k, t) and yy (G, t). A K may be singular.
     """
-
-    roots: FloatArray
-    c: FloatArray
-    s: FloatArray
-
-    def statistics(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The inverse of the reduction: K (G, k, k), g (G, k, t), yy (G, t)."""
-        return (
-            self.roots @ self.roots.transpose(0, 2, 1),
-            self.roots @ self.c.transpose(0, 2, 1),
-            np.sum(self.c**2, axis=2) + self.s**2,
-        )
-
-
-def reduce_statistics(K: FloatArray, g: FloatArray, yy: FloatArray) -> Reduced:
-    """Reduce a stack of statistics; a K may be singular.
-
-    Parameters
-    ----------
-    K : ndarray of shape (G, k, k)
-    g : ndarray of shape (G, k, t)
-    yy : ndarray of shape (G, t)
-    """
-    if g.shape[:2] != K.shape[:2] or yy.shape != (g.shape[0], g.shape[2]):
-        raise InvalidInputError(
-            f"K, g, yy of shapes {K.shape}, {g.shape}, {yy.shape} do not fit; "
-            "pass (G, k, k), (G, k, t) and (G, t)"
-        )
     roots = 0.5 * (K + K.transpose(0, 2, 1))
     c = np.empty((g.shape[0], g.shape[2], g.shape[1]))
     safe = reduce_stack(roots, np.ascontiguousarray(g), c, SINGULAR)
     for b in np.flatnonzero(~safe):
         roots[b], inverse = psd_root(K[b])
         c[b] = (inverse @ g[b]).T
-    return Reduced(roots=roots, c=c, s=unreachable_part(yy, c))
+    return roots, c, unreachable_part(yy, c)
 
 
 def unreachable_part(yy: FloatArray, c: FloatArray) -> FloatArray:
@@ -88,24 +55,12 @@ def unreachable_part(yy: FloatArray, c: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ProjectedOut:
-    """An instance without its unpenalised features, and the way back.
+    """An instance without its unpenalised features, and the way back."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (q, k)
-        R_U.
-    basis : ndarray of shape (r, k)
-        Orthonormal basis of the span of those rows.
-    root : ndarray of shape (k, k)
-        L P: replaces the instance's root.
-    c : ndarray of shape (k,)
-        P c.
-    """
-
-    rows: FloatArray
-    basis: FloatArray
-    root: FloatArray
-    c: FloatArray
+    rows: FloatArray  # (q, k): R_U
+    basis: FloatArray  # (r, k): orthonormal, of the span of those rows
+    root: FloatArray  # (k, k): L P, which replaces the instance's root
+    c: FloatArray  # (k,): P c
 
     def project(self, u: FloatArray) -> FloatArray:
         """P u (k,)."""

@@ -20,19 +20,11 @@ MOST = 0.8
 
 @dataclass(frozen=True, eq=False)
 class RowNorms:
-    """Upper bounds ||a_j|| <= scale * norms_j on the rows of R_b = P L_b.
+    """Upper bounds ||a_j|| <= scale * norms_j on the rows of R_b = P L_b."""
 
-    Attributes
-    ----------
-    norms : ndarray of shape (M, n)
-    row_of : ndarray of shape (B,)
-        Which line of `norms` belongs to an instance.
-    scale : ndarray of shape (B,)
-        1 where `norms` is exact, otherwise the spectral norm of the instance's root.
-    """
-
-    norms: FloatArray
-    row_of: IntArray
+    norms: FloatArray  # (M, n)
+    row_of: IntArray  # (B,): which line of `norms` belongs to an instance
+    # (B,): 1 where `norms` is exact, otherwise a bound on the spectral norm of the instance's root.
     scale: FloatArray
 
     def take(self, instances: IntArray) -> RowNorms:
@@ -55,20 +47,11 @@ class Restriction:
     """Batches over some of the features, where the static rule removes all others, and back.
 
     A solution and its certificate on these features hold for all of them.
-
-    Attributes
-    ----------
-    P : ndarray of shape (n, k)
-        The factor of the batches.
-    features : ndarray of shape (p,)
-        In increasing order.
-    rows : ndarray of shape (p, k)
-        ``P[features]``.
     """
 
-    P: RealArray
-    features: IntArray
-    rows: RealArray
+    P: RealArray  # (n, k): the factor of the batches
+    features: IntArray  # (p,), in increasing order
+    rows: RealArray  # (p, k): P[features]
 
     @classmethod
     def of(cls, P: RealArray, features: IntArray) -> Restriction:
@@ -137,21 +120,12 @@ def dual_reach(batch: Batch) -> FloatArray:
     return np.linalg.norm(batch.c, axis=1)
 
 
-def paper_rule(batch: Batch, norms: RowNorms, instance: int) -> BoolArray:
-    """Features (n,) with ||a_j|| <= alpha f_j - radius (paper, section 3)."""
-    return norm_rule(batch, norms, instance, batch.radius[instance])
-
-
-def static_rule(batch: Batch, norms: RowNorms, instance: int) -> BoolArray:
-    """Features (n,) with ||a_j|| <= alpha f_j: |a_j'u| <= ||a_j||, and w_j = mu S(a_j'u).
-
-    It removes all that the paper's rule removes, and more.
-    """
-    return norm_rule(batch, norms, instance, 0.0)
-
-
 def norm_rule(batch: Batch, norms: RowNorms, instance: int, margin: float) -> BoolArray:
-    """Features (n,) with ||a_j|| <= alpha f_j - margin; none for an infinite margin."""
+    """Features (n,) with ||a_j|| <= alpha f_j - margin; none for an infinite margin.
+
+    A margin of zero is enough, as |a_j'u| <= ||a_j|| and w_j = mu S(a_j'u). The paper's rule
+    (section 3) has the radius as its margin, and removes less.
+    """
     reach = norms.of(instance) * dual_reach(batch)[instance]
     thresholds = batch.thresholds(instance)
     if np.isinf(margin):

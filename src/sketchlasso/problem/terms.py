@@ -23,20 +23,12 @@ class Terms:
     ::
 
         minimise over w, b   ||X w + b - y||_2 + alpha * sum_j f_j |w_j|
-
-    Attributes
-    ----------
-    fit_intercept : bool
-        Whether b is free; else it is 0.
-    penalty_factor : array-like of shape (n,) or None
-        f; 0 leaves a feature unpenalised, inf excludes it. None is 1 for every feature.
-    positive : bool
-        Whether coefficients must be >= 0.
     """
 
-    fit_intercept: bool = True
+    fit_intercept: bool = True  # whether b is free; else it is 0
+    # f (n,): 0 leaves a feature unpenalised, inf excludes it. None is 1 for every feature.
     penalty_factor: ArrayLike | None = None
-    positive: bool = False
+    positive: bool = False  # whether coefficients must be >= 0
 
     def factors(self, n: int) -> FloatArray:
         """The penalty factors (n,), checked."""

@@ -34,26 +34,13 @@ INFEASIBLE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class TightParts:
-    """The two parts of the points, all of which meet the constraints that were kept.
+    """The two parts of the points, all of which meet the constraints that were kept."""
 
-    Attributes
-    ----------
-    p : ndarray of shape (m,)
-    q : ndarray of shape (m,)
-        Of length one, or zero where nothing is left of the residual.
-    left : float
-        Share of the residual's length that is left.
-    basis : ndarray of shape (m, r)
-        Orthonormal basis of the columns whose constraints are met.
-    kept : ndarray of shape (r,)
-        Which of the columns these are.
-    """
-
-    p: FloatArray
-    q: FloatArray
-    left: float
-    basis: FloatArray
-    kept: IntArray
+    p: FloatArray  # (m,)
+    q: FloatArray  # (m,): of length one, or zero where nothing is left of the residual
+    left: float  # share of the residual's length that is left
+    basis: FloatArray  # (m, r): orthonormal, of the columns whose constraints are met
+    kept: IntArray  # (r,): which of the columns these are
 
     def points(self, small: bool) -> list[FloatArray]:
         """Candidate points; more of them where the residual is small and less informative."""
@@ -69,18 +56,8 @@ class TightParts:
     ) -> FloatArray:
         """The point (m,), moved as little as other constraints ask for.
 
-        Parameters
-        ----------
-        point : ndarray of shape (m,)
-        columns : ndarray of shape (m, v)
-        limit : ndarray of shape (v,)
-            |columns't| <= limit is asked for, or columns't <= limit where `positive`.
-        positive : bool
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            The same point where no move meets them all.
+        With columns (m, v) and limits (v,) they are |columns't| <= limit, or columns't <= limit
+        where `positive`. Returns the same point where no move meets them all.
         """
         seen = columns.T @ point
         free = columns - self.basis @ (self.basis.T @ columns)
@@ -126,15 +103,9 @@ def tight_parts(
 ) -> TightParts | None:
     """Parts of the dual points with columns't = target; None where the numbers are too large.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (m, s)
-        Rows scaled by the roots of their weights, centred where there is an intercept.
-    importance : ndarray of shape (s,)
-        Decides which of dependent columns are kept, and which count at all.
-    target : ndarray of shape (s,)
-    residual : ndarray of shape (m,)
-        On the scale of the columns, of length one.
+    Columns (m, s) and residual (m,) have rows scaled by the roots of their weights and are centred
+    where there is an intercept; the residual has length one. The importance (s,) decides which of
+    dependent columns are kept, and which count at all.
     """
     norms = lengths(columns)
     largest = importance.max(initial=0.0)

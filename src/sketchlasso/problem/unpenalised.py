@@ -34,35 +34,14 @@ MOST_DOUBT = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class UnpenalisedColumns:
-    """Columns of penalty zero and the projection on their span, or on their cone.
+    """Columns of penalty zero and the projection on their span, or on their cone."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (m, q)
-        Rows scaled by the root of their weights, of length one or zero.
-    basis : ndarray of shape (m, r)
-        Orthonormal basis of their span.
-    inverse : ndarray of shape (q, r)
-        columns @ inverse = basis.
-    hidden : ndarray of shape (q,)
-        Rounding of what the columns see of a direction of length one.
-    complete : bool
-        Whether the basis is proved to span them all.
-    positive : bool
-        Their coefficients are >= 0: only a positive correlation is forbidden.
-    """
-
-    columns: FloatArray
-    basis: FloatArray
-    inverse: FloatArray
-    hidden: FloatArray
-    complete: bool
-    positive: bool
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether that distance counts."""
-        return self.distance > CLEARED_SHARE
+    columns: FloatArray  # (m, q): rows scaled by the root of their weights, of length one or zero
+    basis: FloatArray  # (m, r): orthonormal, of their span
+    inverse: FloatArray  # (q, r): columns @ inverse = basis
+    hidden: FloatArray  # (q,): rounding of what the columns see of a direction of length one
+    complete: bool  # whether the basis is proved to span them all
+    positive: bool  # coefficients are >= 0: only a positive correlation is forbidden
 
     @cached_property
     def distance(self) -> float:
@@ -75,15 +54,16 @@ class UnpenalisedColumns:
             return np.inf
         return float(np.linalg.norm(self.hidden @ np.abs(self.inverse)))
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether that distance counts."""
+        return self.distance > CLEARED_SHARE
+
     def doubt(self, products: FloatArray) -> FloatArray:
         """By how much z'd (p,) may differ between those two directions.
 
-        With z = columns b up to a part that both see alike, it is what rounding hides of b.
-
-        Parameters
-        ----------
-        products : ndarray of shape (p, r)
-            z'basis of p vectors z (m,).
+        The products (p, r) are z'basis of p vectors z (m,). With z = columns b up to a part that
+        both directions see alike, it is what rounding hides of b.
         """
         return np.asarray(np.abs(products @ self.inverse.T) @ self.hidden)
 
@@ -116,6 +96,10 @@ class UnpenalisedColumns:
         return np.asarray(self.columns @ np.column_stack(fits))
 
     def _nonnegative_fit(self, direction: FloatArray) -> FloatArray:
+        rounding = rounding_of_sums(len(direction)) * np.linalg.norm(direction)
+        if not (self.columns.T @ direction > rounding).any():
+            # Only rounding is left to fit, and SciPy's answer to that may be far off.
+            return np.zeros(self.columns.shape[1])
         try:
             return np.asarray(optimize.nnls(self.columns, direction)[0])
         except RuntimeError:  # no convergence: what remains is judged by what it correlates with
@@ -135,21 +119,9 @@ def unpenalised_columns(
 ) -> UnpenalisedColumns:
     """Prepare the clearing of columns.
 
-    Parameters
-    ----------
-    entries : ndarray of shape (m, q)
-        The columns as they were given, of any finite length.
-    weights : ndarray of shape (m,)
-    centred : bool
-        Whether an intercept is a column too.
-    positive : bool
-    rounded : bool
-        Whether the entries are known up to rounding only.
-
-    Raises
-    ------
-    InvalidInputError
-        A column is not finite: the weights made its entries overflow.
+    The entries (m, q) are those given, of any finite length; the weights are (m,). Where `centred`
+    an intercept is a column too, and where `rounded` entries are known up to rounding only.
+    Refuses columns that the weights make overflow.
     """
     root = np.sqrt(weights)[:, None]
     columns = root * (centre(entries, weights)[0] if centred else entries)
@@ -201,15 +173,7 @@ def _is_complete(
 ) -> bool:
     """Whether `rank` columns are proved to span all of them.
 
-    Parameters
-    ----------
-    entries : ndarray of shape (used rows, q)
-    columns : ndarray of shape (m, q)
-        The same, centred and scaled to length one or zero.
-    sizes : ndarray of shape (q,)
-        By which they were divided.
-    rank : int
-    centred : bool
+    The columns (m, q) are the entries (used rows, q), centred and divided by their sizes (q,).
     """
     factors: Any = linalg.qr(columns, mode="r", pivoting=True, check_finite=False)
     R, order = factors

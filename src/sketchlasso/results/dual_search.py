@@ -28,7 +28,7 @@ from sketchlasso.problem.full_problem import (
 )
 from sketchlasso.problem.lower_bounds import LowerBounds
 from sketchlasso.problem.tight_points import tight_parts
-from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
+from sketchlasso.problem.unpenalised import unpenalised_columns
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # Relative gap that is not worth improving.
@@ -156,32 +156,16 @@ class _DualSearch:
         self.alphas, self.positive, self.dual = alphas, positive, dual
         self.free = np.flatnonzero(factor == 0)
         self.penalised = (factor > 0) & np.isfinite(factor)
-        self.unpenalised: UnpenalisedColumns | None = None
-        if len(self.free):
-            self.unpenalised = unpenalised_columns(
-                view.entries(self.free), view.weights, view.fit_intercept, positive, view.rounded
-            )
-        self.bounds = LowerBounds(view, sizes, factor, positive, self.unpenalised, start.response)
+        self.bounds = LowerBounds(view, sizes, factor, positive, start.response)
 
     def along(self, directions: FloatArray, owners: IntArray, points: bool = False) -> FloatArray:
         """Try directions (m, d) for the rows `owners` (d,); returns what X sees of them (n, d).
 
         Those that are points are made shorter where they are longer than one.
         """
-        directions = self.view.centre(directions)
-        if self.unpenalised is not None:
-            directions = self.unpenalised.clear(directions)
-        if points:
-            directions = directions / np.maximum(lengths(directions), 1.0)
-        else:
-            directions = unit(directions)
-        seen = self.view.correlate(directions)
-        response = self.start.response
-        response = response if response.shape[1] == 1 else response[:, owners]
-        inner, length = np.sum(response * directions, axis=0), lengths(directions)
-        values = self.bounds.values(seen, length, inner, self.alphas[owners], owners)
-        np.maximum.at(self.dual, owners, values)
-        return seen
+        found = self.bounds.along(directions, owners, points)
+        np.maximum.at(self.dual, owners, self.bounds.values(found, self.alphas[owners]))
+        return found.seen
 
     def _is_loose(self, b: int) -> bool:
         start = self.start

@@ -232,7 +232,7 @@ def test_a_face_solved_on_its_columns_has_more_digits_than_the_gram_matrix(squar
     primal = rough.primal
 
     def gap_along(residual):
-        return 1.0 - target.dual(target.direction(target.root * residual), alpha) / primal
+        return 1.0 - target.dual(target.bounds.along(residual[:, None]), alpha) / primal
 
     length = np.linalg.norm(target.on_face(rough.support, rough.values, alpha, False).residual)
     penalty = alpha * length if squared else alpha

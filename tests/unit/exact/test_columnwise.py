@@ -100,7 +100,7 @@ def test_sweeps_agree_with_those_on_the_gram_matrix(positive):
     X, y = sparse_data(1, 60, 20, 1.0)
     weights = np.random.default_rng(1).integers(0, 3, 60) * 0.5
     target = target_of(X, y, weights, positive=positive)
-    Z = target.training.scaled(np.arange(20))
+    Z = target.training.view.columns(np.arange(20))
     G = Z.T @ Z
     G[4] = G[:, 4] = 0.0
     thresholds = 0.02 * target.alpha_max() * np.linspace(0.0, 2.0, 20)

@@ -10,7 +10,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference import SparsePrecision, desparsified, neighbourhoods, nodewise
 from sketchlasso.io import BlockMatrix
 from sketchlasso.problem.formulas import relative_gap
-from sketchlasso.problem.full_problem import full_dual, full_primal
+from sketchlasso.problem.full_problem import dual_of_ratio, full_primal, largest_ratio
 
 
 def correlated(m, n, seed=0):
@@ -37,7 +37,8 @@ def recomputed_gaps(X, found, predictors=None):
         assert gamma[np.isinf(factor)].max(initial=0) == 0 == gamma[np.isinf(factor)].min(initial=0)
         l1 = np.array([np.abs(gamma) @ np.where(np.isinf(factor), 0.0, factor)])
         inner = np.array([centred[:, j] @ r])
-        dual = full_dual((centred.T @ r)[:, None], length, inner, factor, alpha)
+        worst = largest_ratio((centred.T @ r)[:, None], factor)
+        dual = dual_of_ratio(worst, length, inner, alpha)
         null = np.array([np.linalg.norm(centred[:, j])])
         gaps.append(relative_gap(full_primal(length, alpha, l1), dual, null)[0])
     return np.array(gaps)

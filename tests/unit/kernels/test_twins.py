@@ -28,9 +28,8 @@ from sketchlasso.problem.screening import (
     dual_reach,
     gap_safe_distance,
     gap_safe_rule,
-    paper_rule,
+    norm_rule,
     row_norms,
-    static_rule,
 )
 
 NO_ROOT = np.empty((0, 0))
@@ -283,8 +282,8 @@ def test_count_removed_counts_what_the_rules_remove(seed):
             dual_reach(batch)[b], 1.0, distance[b],
         )  # fmt: skip
         rules = (
-            paper_rule(batch, norms, b),
-            static_rule(batch, norms, b),
+            norm_rule(batch, norms, b, batch.radius[b]),
+            norm_rule(batch, norms, b, 0.0),
             gap_safe_rule(batch, norms, b, seen[b], distance[b]),
         )
         assert counts == tuple(int(rule.sum()) for rule in rules)

@@ -20,11 +20,11 @@ def test_a_null_vector_with_little_weight_on_the_last_coordinate_is_found(weight
     K = basis @ basis.T
     g = K @ rng.standard_normal(k)
     yy = float(g @ g)
-    reduced = reduce_statistics(K[None], g[None, :, None], np.array([[yy]]))
+    roots, targets, left = reduce_statistics(K[None], g[None, :, None], np.array([[yy]]))
     # g is orthogonal to the null vector, so c'c is yy, and no part of c is rounding that
     # was divided by the root of rounding.
-    root, c = reduced.roots[0], reduced.c[0, 0]
+    root, c = roots[0], targets[0, 0]
     np.testing.assert_allclose(root @ root.T, K, atol=1e-14)
     reached = np.linalg.lstsq(root.T @ basis, c, rcond=1e-10)[0]
     assert np.linalg.norm(root.T @ basis @ reached - c) <= 1e-12 * np.sqrt(yy)
-    assert reduced.s[0, 0] == 0.0
+    assert left[0, 0] == 0.0

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.problem import Batch, certify_batch
-from sketchlasso.problem.screening import Restriction, row_norms, static_rule
+from sketchlasso.problem.screening import Restriction, norm_rule, row_norms
 from sketchlasso.solvers import solve
 
 
@@ -37,7 +37,7 @@ def test_solutions_on_the_features_left_hold_for_all():
     for seed in range(5):
         batch = uneven_batch(np.random.default_rng(seed), excluded=seed % 2 == 1)
         norms = row_norms(batch)
-        removed = np.all([static_rule(batch, norms, b) for b in range(3)], axis=0)
+        removed = np.all([norm_rule(batch, norms, b, 0.0) for b in range(3)], axis=0)
         assert 0 < removed.sum() < len(removed)
         only = Restriction.of(batch.P, np.flatnonzero(~removed))
         found = solve(only.apply(batch))

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import Batch, alpha_max, certify_batch
-from sketchlasso.problem.screening import paper_rule, row_norms, static_rule
+from sketchlasso.problem.screening import norm_rule, row_norms
 from sketchlasso.solvers import Iterates, Progress, Screening, Settings, Status, driver, solve
 from sketchlasso.solvers.algorithms import newton
 from sketchlasso.solvers.algorithms.protocol import PerInstance, Round, removed_features
@@ -179,9 +179,9 @@ def test_a_rule_that_is_switched_off_removes_nothing(paper, static, monkeypatch)
     norms = row_norms(small)
     expected = np.zeros(400, dtype=bool)
     if paper:
-        expected = paper_rule(small, norms, 0)
+        expected = norm_rule(small, norms, 0, 0.05)
     if static:
-        expected = static_rule(small, norms, 0)
+        expected = norm_rule(small, norms, 0, 0.0)
     assert (seen[0] == expected).all()
     assert expected.any() == (paper or static)
 
