@@ -22,7 +22,8 @@ import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import average_precision_score
 
-from benchmarks.datasets import SEED, MissingDataError, data_file
+from benchmarks.catalogue import MissingDataError, data_file
+from benchmarks.datasets import SEED
 from benchmarks.harness import interleave, timed
 from benchmarks.machine import peak_memory_bytes
 from benchmarks.report import Report

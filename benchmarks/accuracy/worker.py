@@ -18,7 +18,7 @@ from benchmarks.accuracy.protocol import CellName, run_cell
 from benchmarks.accuracy.splits import Grid, Part, Training, parts_of
 from benchmarks.accuracy.store import OVER
 from benchmarks.accuracy.tasks import Task, load_task
-from benchmarks.datasets import MissingDataError
+from benchmarks.catalogue import MissingDataError
 from benchmarks.harness import Child
 from sketchlasso.errors import SketchlassoError
 

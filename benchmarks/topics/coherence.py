@@ -16,7 +16,7 @@ from scipy import sparse
 
 from benchmarks.datasets import SEED
 from benchmarks.topics.corpora import corpus
-from benchmarks.topics.held_out import Judge, halves, npmi
+from benchmarks.topics.npmi import Judge, halves, npmi
 from sketchlasso.topics import TopicImager
 
 BANDS = 4

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from benchmarks.topics.coherence import WORDS, nearest, top, unit
 from benchmarks.topics.corpora import corpus
-from benchmarks.topics.held_out import Judge
+from benchmarks.topics.npmi import Judge
 from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import Queries, Question, answer
 from sketchlasso.topics.corpus import weigh

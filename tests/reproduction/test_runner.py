@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks.datasets import MissingDataError
+from benchmarks.catalogue import MissingDataError
 from benchmarks.harness import run_steps
 from reproduction.contenders import clarabel_answer, clarabel_on_sketch, steps_of
 from reproduction.document import make_document, right_columns
