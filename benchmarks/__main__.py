@@ -87,7 +87,7 @@ def run_all(arguments: list[str]) -> int:
 
 def list_all() -> int:
     for name in BENCHMARKS:
-        print(f"{name:15} {title_of(module_of(name))}")
+        print(f"{name:17} {title_of(module_of(name))}")
     return 0
 
 

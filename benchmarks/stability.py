@@ -83,7 +83,7 @@ def measured(
         "most false": int(max(false)),
         "strong": float(np.mean(strong)),
         "weak": float(np.mean(weak)),
-        "seconds a set": float(np.median(seconds)),
+        "seconds per set": float(np.median(seconds)),
     }
 
 

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
     report: Report = options.report
     rows = QUICK_ROWS if options.quick else MOST_ROWS
     splits = options.splits or (1 if options.quick else 5)
-    report.note(f"at most {rows} rows a set, {splits} random splits, 25 % of the rows held out")
+    report.note(f"at most {rows} rows per set, {splits} random splits, 25 % of the rows held out")
     for name in options.sets:
         X, y = SETS[name]()
         if len(y) > rows:

@@ -1,4 +1,4 @@
-"""Is our full model right? celer's LASSO at the matched penalty has to be the same model.
+"""Our full model against celer's LASSO at the matched penalty, which must be the same model.
 
 A square-root LASSO with penalty alpha and residual r is the LASSO with penalty
 alpha ||r|| / m. Both answers are judged by the objective of the square-root LASSO.

@@ -270,7 +270,7 @@ def _bombs(pack: Callable[[bytes], bytes]) -> Iterator[Fault]:
 
 
 def _repeated(pack: Callable[[bytes], bytes], text: bytes) -> bytes:
-    """Streams one after another, which are one stream to those who read them."""
+    """Streams one after another, which a reader takes for one stream."""
     return pack(text * (1 << 14)) * (BOMB >> 26)
 
 
