@@ -188,9 +188,9 @@ def arrays_of(name: str) -> tuple[Any, np.ndarray]:
     """X in doubles, sparse ones as CSR matrices, and the target as it is stored."""
     table = table_of(name)
     X: Any = table.X
-    if sparse.issparse(X):
-        return sparse.csr_matrix(X, dtype=np.float64), np.asarray(table.y)
-    return np.asarray(X, dtype=np.float64), np.asarray(table.y)
+    if not sparse.issparse(table.X):
+        return np.asarray(X, dtype=np.float64), np.asarray(table.y)
+    return sparse.csr_matrix(X, dtype=np.float64), np.asarray(table.y)
 
 
 def _array(part: Part) -> Any:
