@@ -18,13 +18,10 @@ sparse_lowrank accuracy certificate leakage stability tables intervals import_ti
 estimator_checks serve_load gpu out_of_core scale fuzz house
 """
 BENCHMARKS = NAMES.split()
-# Modules that are not called like their benchmark.
-MODULES = {"topics_held_out": "topics.explained", "sketch": "bench_sketch"}
 
 
 def module_of(name: str) -> ModuleType:
-    module = MODULES.get(name, name.replace("topics_", "topics."))
-    return importlib.import_module(f"benchmarks.{module}")
+    return importlib.import_module(f"benchmarks.{name.replace('topics_', 'topics.')}")
 
 
 def title_of(module: ModuleType) -> str:
@@ -42,7 +39,7 @@ def common_options() -> argparse.ArgumentParser:
 
 def run_one(name: str, arguments: list[str]) -> int:
     """Run one benchmark here; its options are its own and the common ones."""
-    from benchmarks.datasets import MissingDataError
+    from benchmarks.catalogue import MissingDataError
 
     module = module_of(name)
     parser = argparse.ArgumentParser(
@@ -90,7 +87,7 @@ def run_all(arguments: list[str]) -> int:
 
 def list_all() -> int:
     for name in BENCHMARKS:
-        print(f"{name:15} {title_of(module_of(name))}")
+        print(f"{name:17} {title_of(module_of(name))}")
     return 0
 
 

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from benchmarks.datasets import MissingDataError, data_file
 from sketchlasso.io import Table
 
-__all__ = ["LAYOUTS", "table_of"]
+__all__ = ["LAYOUTS", "MissingDataError", "arrays_of", "data_file", "table_of"]
+
+
+class MissingDataError(Exception):
+    """A data set is not on this machine; the message is one sentence for the user."""
+
+
+def data_file(*parts: str) -> Path:
+    """A file below SKETCHLASSO_DATA."""
+    folder = os.environ.get("SKETCHLASSO_DATA")
+    if not folder:
+        raise MissingDataError("SKETCHLASSO_DATA is not set: it names the folder of data sets.")
+    path = Path(folder).joinpath(*parts)
+    if not path.exists():
+        raise MissingDataError(f"{'/'.join(parts)} is not in the SKETCHLASSO_DATA folder.")
+    return path
 
 
 @dataclass(frozen=True)
@@ -166,6 +182,15 @@ def table_of(name: str) -> Table:
         kept = np.isfinite(X).all(axis=1)
         X, y = X[kept], y[kept]
     return Table(X, y, names, labels, name)
+
+
+def arrays_of(name: str) -> tuple[Any, np.ndarray]:
+    """X in doubles, sparse ones as CSR matrices, and the target as it is stored."""
+    table = table_of(name)
+    X: Any = table.X
+    if not sparse.issparse(table.X):
+        return np.asarray(X, dtype=np.float64), np.asarray(table.y)
+    return sparse.csr_matrix(X, dtype=np.float64), np.asarray(table.y)
 
 
 def _array(part: Part) -> Any:

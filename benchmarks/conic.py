@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.cv import pipeline, speed_up
+from benchmarks.cv import pipeline, speed_up, sqrt_lasso_alpha_max
 from benchmarks.datasets import centred_small, folds, load
 from benchmarks.harness import Measured, alternate, run_limited
 
@@ -102,9 +102,7 @@ def conic_on_fold(name: str, quick: bool, penalty: float, tol: float) -> Callabl
     split = load(name, quick)
     train = folds(len(split.y))[0][0]
     X, y = split.X[train], split.y[train]
-    centred = y - y.mean()
-    largest = np.abs(X.T @ centred).max() / np.linalg.norm(centred)
-    problem = conic_problem(X, y, penalty * largest, True)
+    problem = conic_problem(X, y, penalty * sqrt_lasso_alpha_max(X, y), True)
     return partial(conic_answer, problem, X.shape[1], tol)
 
 

@@ -141,6 +141,12 @@ def lasso_alpha_max(X: Any, y: np.ndarray) -> float:
     return float(np.abs(X.T @ centred).max() / len(y))
 
 
+def sqrt_lasso_alpha_max(X: Any, y: np.ndarray) -> float:
+    """The same for the square-root LASSO without a sketch."""
+    centred = y - y.mean()
+    return float(np.abs(X.T @ centred).max() / np.linalg.norm(centred))
+
+
 def lasso_fits(
     path: Callable[..., Any], X: Any, y: np.ndarray, grid: np.ndarray, **options: Any
 ) -> tuple[np.ndarray, np.ndarray, float]:

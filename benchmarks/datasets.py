@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,16 +13,13 @@ from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import KFold
 
+from benchmarks.catalogue import MissingDataError, arrays_of, data_file
 from sketchlasso import Sketch
 from sketchlasso.engine import sketch_from_factors
 
 Note = Callable[[str], None]
 SEED = 0
 QUICK_ROWS = 1000
-
-
-class MissingDataError(Exception):
-    """A data set is not on this machine; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +36,6 @@ class Split:
         """Only the first rows of each part."""
         parts = self.X[:train], self.y[:train], self.X_test[:test], self.y_test[:test]
         return Split(self.name, *parts)
-
-
-def data_file(*parts: str) -> Path:
-    """A file below SKETCHLASSO_DATA."""
-    folder = os.environ.get("SKETCHLASSO_DATA")
-    if not folder:
-        raise MissingDataError("SKETCHLASSO_DATA is not set: it names the folder of data sets.")
-    path = Path(folder).joinpath(*parts)
-    if not path.exists():
-        raise MissingDataError(f"{'/'.join(parts)} is not in the SKETCHLASSO_DATA folder.")
-    return path
 
 
 def load(name: str, quick: bool = False) -> Split:
@@ -82,11 +66,6 @@ def folds(n_samples: int, count: int = 5) -> list[tuple[np.ndarray, np.ndarray]]
     return list(KFold(count, shuffle=True, random_state=SEED).split(np.zeros(n_samples)))
 
 
-def sparse_file(*parts: str) -> Any:
-    """A stored sparse matrix as CSR of doubles."""
-    return sparse.csr_matrix(sparse.load_npz(data_file(*parts)), dtype=np.float64)
-
-
 def shuffled(name: str, X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> Split:
     rng = np.random.default_rng(SEED)
     train, test = rng.permutation(len(y)), rng.permutation(len(y_test))
@@ -100,10 +79,21 @@ def held_out(name: str, X: Any, y: np.ndarray) -> Split:
     return Split(name, X[train], y[train], X[test], y[test])
 
 
+def signs(positive: np.ndarray) -> np.ndarray:
+    """+1 where it is true, else -1."""
+    return np.where(positive, 1.0, -1.0)
+
+
+def is_comp(groups: np.ndarray) -> np.ndarray:
+    """Whether numbers of the 20 Newsgroups are those of comp.* groups."""
+    names = data_file("20news_bydate", "group_names.txt").read_text(encoding="utf-8").split()
+    comp = [number for number, name in enumerate(names) if name.startswith("comp.")]
+    return np.isin(groups, comp)
+
+
 def _rcv1() -> Split:
-    X, labels = sparse_file("rcv1", "rcv1_X.npz"), np.load(data_file("rcv1", "rcv1_labels.npz"))
-    keep = np.flatnonzero(labels["y_binary"])
-    return held_out("rcv1", X[keep], labels["y_binary"][keep].astype(np.float64))
+    X, y = arrays_of("rcv1")
+    return held_out("rcv1", X, signs(y > 0))
 
 
 def weighted_counts(counts: Any, test: Any) -> tuple[Any, Any]:
@@ -112,43 +102,27 @@ def weighted_counts(counts: Any, test: Any) -> tuple[Any, Any]:
     return sparse.csr_matrix(weigh.transform(counts)), sparse.csr_matrix(weigh.transform(test))
 
 
-def _weighted_text(name: str, counts: Any, y: np.ndarray, test: Any, y_test: np.ndarray) -> Split:
-    X, X_test = weighted_counts(counts, test)
-    return shuffled(name, X, y, X_test, y_test)
-
-
 def _news() -> Split:
-    folder = "20news_bydate"
-    X, X_test = (sparse_file(folder, f"{part}_counts.npz") for part in ("train", "test"))
-    labels = np.load(data_file(folder, "labels.npz"))
-    names = data_file(folder, "group_names.txt").read_text(encoding="utf-8").split()
-    computers = [number for number, group in enumerate(names) if group.startswith("comp.")]
-    y, y_test = (
-        np.where(np.isin(labels[part], computers), 1.0, -1.0) for part in ("y_train", "y_test")
-    )
-    return _weighted_text("20news", X, y, X_test, y_test)
+    (counts, groups), (test, test_groups) = map(arrays_of, ("20news_bydate", "20news_bydate_test"))
+    X, X_test = weighted_counts(counts, test)
+    return shuffled("20news", X, signs(is_comp(groups)), X_test, signs(is_comp(test_groups)))
 
 
 def _imdb() -> Split:
-    X, X_test = (sparse_file("imdb", f"{part}_counts.npz") for part in ("train", "test"))
-    labels = np.load(data_file("imdb", "ratings.npz"))
-    y, y_test = (labels[part].astype(np.float64) for part in ("y_train", "y_test"))
-    return _weighted_text("imdb", X, y, X_test, y_test)
+    (counts, ratings), (test, test_ratings) = map(arrays_of, ("imdb", "imdb_test"))
+    X, X_test = weighted_counts(counts, test)
+    return shuffled("imdb", X, signs(ratings > 5), X_test, signs(test_ratings > 5))
 
 
 def _gisette_like() -> Split:
-    X, X_test = (
-        sparse_file("gisette", f"gisette_like_{part}_X.npz").toarray() / 999.0
-        for part in ("train", "valid")
-    )
-    labels = np.load(data_file("gisette", "gisette_like_labels.npz"))
-    y, y_test = (labels[part].astype(np.float64) for part in ("y_train", "y_valid"))
-    return shuffled("gisette_like", X, y, X_test, y_test)
+    (X, y), (X_test, y_test) = map(arrays_of, ("gisette_like", "gisette_like_valid"))
+    X, X_test = X.toarray() / 999.0, X_test.toarray() / 999.0
+    return shuffled("gisette_like", X, signs(y > 0), X_test, signs(y_test > 0))
 
 
 def _digits() -> Split:
     images, label = load_digits(return_X_y=True)
-    return held_out("digits", images / 16.0, np.where(label % 2 == 1, 1.0, -1.0))
+    return held_out("digits", images / 16.0, signs(label % 2 == 1))
 
 
 LOADERS: dict[str, Callable[[], Split]] = {
@@ -162,15 +136,10 @@ LOADERS: dict[str, Callable[[], Split]] = {
 
 def centred_small(name: str) -> tuple[np.ndarray, np.ndarray]:
     """A small dense set, X and y centred so that no side needs an intercept."""
-    if name == "gisette_sample168":
-        stored = np.load(data_file("gisette", "gisette_sample168.npz"))
-        X, y = stored["X"].astype(np.float64) / 999.0, stored["y"].astype(np.float64)
-    elif name == "riboflavin":
-        stored = np.load(data_file("microarray", "riboflavin.npz"))
-        X, y = stored["X"].astype(np.float64), stored["y"].astype(np.float64)
-        X = X / X.std(axis=0)
-    else:
+    if name not in ("gisette_sample168", "riboflavin"):
         raise MissingDataError(f"{name} is not one of gisette_sample168, riboflavin.")
+    X, y = arrays_of(name)
+    X = X / (999.0 if name == "gisette_sample168" else X.std(axis=0))
     return np.asfortranarray(X - X.mean(axis=0)), y - y.mean()
 
 

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
                 "instances": count,
                 "build s": build,
                 "solve s": solved,
-                "ms an instance": 1e3 * (build + solved) / count,
+                "ms per instance": 1e3 * (build + solved) / count,
                 "whole s": (build + solved) * n / count,
                 "peak GiB": peak_memory_bytes() / 2**30,
                 "within 4 GB": peak_memory_bytes() <= MEMORY_LIMIT,
@@ -71,7 +71,7 @@ def build_and_solve(
 ) -> tuple[float, float, Solution]:
     """Seconds of build and solve, and the solution."""
     start = perf_counter()
-    # Two penalties a feature, alpha_max and the share of it asked for: only the second is solved.
+    # Two penalties per feature, alpha_max and the given share of it: only the second is solved.
     problems = feature_problems(
         data.sketch, data.energies, chosen, alphas=2, alpha_min_ratio=penalty
     )

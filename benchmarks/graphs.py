@@ -3,7 +3,7 @@
 Four experiments. `path`: 20 penalties of huge's range on hub_400 (huge's TIGER took 3.8 s there
 and crashes at 1,000 variables). `edges`: precision, recall and F1 against graphs that are known,
 for each way to choose the penalty, beside scikit-learn's GraphicalLassoCV up to `--peer-size`
-variables, in a process that is ended after `--peer-limit` seconds. `wide`: one regression for
+variables, stopped after `--peer-limit` seconds. `wide`: one regression for
 each of many variables, with its memory. `dream4`: area under the precision-recall curve of
 regulators, beside correlation and random forests (GENIE3's recipe).
 """
@@ -22,7 +22,8 @@ import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import average_precision_score
 
-from benchmarks.datasets import SEED, MissingDataError, data_file
+from benchmarks.catalogue import MissingDataError, data_file
+from benchmarks.datasets import SEED
 from benchmarks.harness import interleave, timed
 from benchmarks.machine import peak_memory_bytes
 from benchmarks.report import Report

@@ -169,7 +169,7 @@ def run_steps(steps: Stepping, arguments: tuple[Any, ...], limit: float | None) 
 
 
 def _messages(steps: Stepping, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """Every step, and at the end why there are no more; nothing where all were made."""
+    """Every step, then the reason for the end: empty if no step is missing."""
     try:
         for step in steps(*arguments):
             yield "step", step

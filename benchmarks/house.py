@@ -1,4 +1,4 @@
-"""Size of the package: files, lines, names, duplicates, and the files one call goes through.
+"""Size of the package: files, lines, names, duplicates, and the files that one call runs.
 
 Walks count the files of the package whose functions run during a second, warm call, and the
 dataclasses made by it, without estimators. Duplicates are pairs of functions that are equal once
@@ -128,7 +128,7 @@ def command(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def walked(call: Callable[[], Any]) -> tuple[set[str], set[str]]:
-    """Files of the package that a call goes through, and names of the dataclasses it makes."""
+    """Files of the package that a call runs, and names of the dataclasses that it makes."""
     files: set[str] = set()
     records: set[str] = set()
 

@@ -14,6 +14,8 @@ import statistics
 import subprocess
 import sys
 
+from benchmarks.machine import THREAD_VARIABLES
+
 IMPORTS = {
     "sklearn.linear_model": "import sklearn.linear_model",
     "sketchlasso": "import sketchlasso",
@@ -26,7 +28,6 @@ wall, processor = time.perf_counter(), time.process_time()
 {statement}
 print(time.perf_counter() - wall, time.process_time() - processor)
 """
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,7 @@ def seconds(statement: str) -> tuple[float, float]:
     """Wall and processor seconds of a statement in a fresh interpreter."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(statement=statement)],
-        env={**os.environ, **dict.fromkeys(THREADS, "1")},
+        env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
         capture_output=True,
         text=True,
         check=True,

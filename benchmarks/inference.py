@@ -19,8 +19,8 @@ from time import perf_counter
 
 import numpy as np
 
-from benchmarks.catalogue import table_of
-from benchmarks.datasets import SEED, MissingDataError
+from benchmarks.catalogue import MissingDataError, arrays_of
+from benchmarks.datasets import SEED
 from benchmarks.report import Report
 from sketchlasso.inference import desparsified
 
@@ -94,8 +94,7 @@ def time_sizes(options: argparse.Namespace, sizes: list[int]) -> None:
 def wide_data(p: int) -> tuple[np.ndarray, np.ndarray, str]:
     """Riboflavin, columns in order of their variance, or simulated data where it is missing."""
     try:
-        table = table_of("riboflavin")
-        X, y = np.asarray(table.X), np.asarray(table.y)
+        X, y = arrays_of("riboflavin")
         return X[:, np.argsort(-X.var(axis=0))[:p]], y, f"riboflavin ({len(y)} rows)"
     except MissingDataError:
         rng = np.random.default_rng(SEED)

@@ -20,7 +20,7 @@ from sklearn.datasets import load_diabetes, load_digits
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit
 
-from benchmarks.datasets import MissingDataError, data_file
+from benchmarks.catalogue import MissingDataError, arrays_of
 from benchmarks.harness import timed
 from sketchlasso import SqrtLasso, SqrtLassoCV, convert_alpha
 from sketchlasso.errors import GridEdgeWarning
@@ -161,14 +161,8 @@ def by_mapie(estimator: Any, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> n
         return regressor.fit_conformalize(X, y).predict_interval(new)[1][:, :, 0]
 
 
-def _stored(name: str, columns: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    stored = np.load(data_file("regression", f"{name}.npz"), allow_pickle=False)
-    X, y = stored["X"].astype(np.float64), stored["y"].astype(np.float64)
-    return X[:, :columns], y
-
-
 def _blogs() -> tuple[np.ndarray, np.ndarray]:
-    X, y = _stored("blogfeedback")
+    X, y = arrays_of("blogfeedback")
     rows = np.random.default_rng(0).choice(len(y), 5000, replace=False)
     varying = X[rows].std(axis=0) > 0
     return X[rows][:, varying], np.log1p(y[rows])
@@ -179,17 +173,12 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
     return images[:, images.std(axis=0) > 0], label.astype(np.float64)
 
 
-def _riboflavin() -> tuple[np.ndarray, np.ndarray]:
-    stored = np.load(data_file("microarray", "riboflavin.npz"))
-    return stored["X"].astype(np.float64), stored["y"].astype(np.float64)
-
-
 DATA: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
     "diabetes": lambda: load_diabetes(return_X_y=True),
     "digits": _digits,
-    "boston": partial(_stored, "boston"),
-    "prostate": partial(_stored, "prostate"),
-    "gasoline": partial(_stored, "gasoline_nir"),
-    "riboflavin": _riboflavin,
+    "boston": partial(arrays_of, "boston"),
+    "prostate": partial(arrays_of, "prostate"),
+    "gasoline": partial(arrays_of, "gasoline_nir"),
+    "riboflavin": partial(arrays_of, "riboflavin"),
     "blogs, log(1 + y)": _blogs,
 }

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import KFold
 
+from benchmarks.cv import sqrt_lasso_alpha_max
 from benchmarks.datasets import SEED, Split, available, load
 from benchmarks.report import Report
 from sketchlasso import Settings, cross_validate, leave_one_out, sketch, sqrt_lasso_path
@@ -44,9 +45,7 @@ def noise(split: Split, count: int, report: Report) -> None:
     for number in range(count):
         y = np.sign(rng.standard_normal(split.X.shape[0]))
         made = sketch(split.X, y, method="response", rank=50, center=True, random_state=number)
-        centred = y - y.mean()
-        largest = np.abs(split.X.T @ centred).max() / np.linalg.norm(centred)
-        alpha = SHARE * float(largest)
+        alpha = SHARE * sqrt_lasso_alpha_max(split.X, y)
         ways = {"remade for every fold": made, "shared": replace(made, response_rank=0)}
         for way, used in ways.items():
             found = cross_validate(

@@ -3,9 +3,9 @@
 Claim under test: leave-one-out over all 6,000 rows of gisette_like at the penalty that the
 cross-validation chose takes at most 3 times that cross-validation, sketch and refit included.
 Some rows are refitted from scratch on the same sketch: statistics rebuilt from the remaining
-rows, solved without a warm start and to a gap of 1e-10. What leave-one-out gets wrong is read
-against its effect, the change of a row's prediction when the row is left out: an error as large
-as the effect means that the warm start was returned as it was.
+rows, solved without a warm start and to a gap of 1e-10. An error of
+leave-one-out is compared with the effect, the change of a row's prediction when the row is left
+out: an error as large as the effect means that the warm start was returned unchanged.
 """
 
 from __future__ import annotations

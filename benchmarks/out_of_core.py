@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import THREAD_VARIABLES
+
 COLUMNS = 1000
 SHARD = 100_000_000
 SIZE = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 AGREES = 1e-8
 
 
@@ -142,7 +143,7 @@ def in_process(folder: Path, memory: str, limit: int = 0, extra: int = 0) -> dic
         [sys.executable, "-c", program, str(folder), memory, str(limit), str(extra)],
         cwd=Path(__file__).parents[1],
         # A thread's stack and buffers count as address space; one is enough for the proof.
-        env={**os.environ, **dict.fromkeys(THREADS, "1")},
+        env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
         capture_output=True,
         text=True,
         check=False,

@@ -120,7 +120,7 @@ LASSO = ("celer_path", "sklearn lasso_path")
 
 
 def heard(call: Callable[[], np.ndarray]) -> tuple[np.ndarray, str]:
-    """The result, and the first warning on the way."""
+    """The result of a call, and its first warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call()

@@ -25,8 +25,7 @@ class Fitted:
         All of it: sketch, cross-validation, refit.
     sketch_seconds, solve_seconds : float
         Of them the sketch, and the solves of all folds and penalties.
-    test_f1, cv_score : float or None
-        None where the radius leaves no feature at any penalty.
+    test_f1 : float
     nonzeros : int
     alpha, radius : float
         Of the refit.
@@ -43,8 +42,7 @@ class Fitted:
     seconds: float
     sketch_seconds: float
     solve_seconds: float
-    test_f1: float | None
-    cv_score: float | None
+    test_f1: float
     nonzeros: int
     alpha: float
     radius: float
@@ -112,7 +110,6 @@ def cross_validated(
         sketch_seconds=0.0 if made is None else made.cost.seconds,
         solve_seconds=found.seconds,
         test_f1=float(f1_score(split.y_test > 0, predicted)),
-        cv_score=float(found.mean(metric)[0, best.radius_index, best.alpha_index]),
         nonzeros=int(np.diff(path.models.coef.indptr)[0]),
         alpha=best.alpha,
         radius=float(np.ravel(path.radius)[0]) if made is not None else 0.0,
@@ -129,7 +126,7 @@ def _nothing(split: Split, made: sl.Sketch | None, seconds: float) -> Fitted:
     says = np.full(len(split.y_test), split.y.mean() > 0)
     f1 = float(f1_score(split.y_test > 0, says, zero_division=0.0))
     cost = 0.0 if made is None else made.cost.seconds
-    return Fitted(seconds, cost, 0.0, f1, None, 0, 0.0, 0.0, 0.0, False, 0.0, 0, made)
+    return Fitted(seconds, cost, 0.0, f1, 0, 0.0, 0.0, 0.0, False, 0.0, 0, made)
 
 
 def left_out_errors(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-from benchmarks.datasets import MissingDataError, load
+from benchmarks.catalogue import MissingDataError
+from benchmarks.datasets import load
 from sketchlasso import Settings, build_problems, sketch, solve
 
 SHARES = np.array([0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.01])

@@ -1,11 +1,10 @@
-"""The explorer under load: clients that never pause, then requests that mean harm.
+"""The explorer under load: clients that never pause, then hostile requests.
 
-Starts the real server in a process of its own and asks it over loopback: mixed requests from 200
-clients at once for 60 seconds. A client is a closed loop without think time: it sends its next
-request as soon as it has the answer to the last one. Only where the answer is 503 does it wait,
-for as long as Retry-After says, and then asks the same again. Every other answer must have the
-status that belongs to it. Then one hostile request after another, each of which must be refused
-with a 4xx, while the server goes on answering.
+Starts the real server in a process of its own and sends it mixed requests over loopback, from 200
+clients at once for 60 seconds. A client sends its next request as soon as it has the answer to the
+last one. After a 503 it waits for as long as Retry-After says, and repeats the request. Every other
+answer must have the expected status. Then come hostile requests, one after another: each must be
+refused with a 4xx, while the server keeps answering.
 
     python -m benchmarks serve_load
     python -m benchmarks serve_load --seconds 10 --model nips.topics --images nips.images
@@ -103,7 +102,7 @@ class Line:
 
 @dataclass
 class Tally:
-    """What became of the requests of one kind."""
+    """Times and outcomes of the requests of one kind."""
 
     # Of every request that was sent, until its answer.
     seconds: list[float] = field(default_factory=list)
@@ -141,7 +140,7 @@ class Tally:
 
 @contextmanager
 def serving(model: Path, images: Path | None) -> Iterator[tuple[str, int, subprocess.Popen[str]]]:
-    """Run the server in a process; where it is, and the process."""
+    """Run the server in a process; yield its host, its port and the process."""
     command = [sys.executable, "-c", SERVER, str(model), str(images or "")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -236,7 +235,7 @@ async def attack(host: str, port: int, options: Namespace) -> int:
 
 
 async def idle(host: str, port: int) -> float:
-    """Seconds of an answer while many connections are open and say nothing."""
+    """Seconds of an answer while many connections are open and silent."""
     lines = [await asyncio.open_connection(host, port) for _ in range(IDLE)]
     for _, writer in lines[::2]:
         writer.write(b"GET /api/image?word=")  # and never the rest

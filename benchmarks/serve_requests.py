@@ -1,4 +1,4 @@
-"""What the server is asked under load, and what it is asked by those who mean harm."""
+"""Requests of ordinary visitors and hostile requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONG = "x" * 10_000
 
 @dataclass(frozen=True)
 class Ask:
-    """A request, and the statuses that answer it rightly."""
+    """A request, and the statuses that are right answers to it."""
 
     kind: str
     target: str

@@ -33,6 +33,7 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
+from benchmarks.cv import sqrt_lasso_alpha_max
 from benchmarks.datasets import SEED, Split, available, load
 from benchmarks.report import Report
 from benchmarks.sparse_lowrank_model import Clock, Recipe, Start, Task, TrainingRows
@@ -93,9 +94,7 @@ class Outcome:
 
 def penalties(X: Any, y: np.ndarray, count: int) -> np.ndarray:
     """Penalties from where all models are empty at radius 0; 2 count - 1 of them."""
-    centred = y - y.mean()
-    largest = np.abs(X.T @ centred).max() / np.linalg.norm(centred)
-    return largest * np.geomspace(1.0, RATIO, 2 * count - 1)
+    return sqrt_lasso_alpha_max(X, y) * np.geomspace(1.0, RATIO, 2 * count - 1)
 
 
 def base_sketch(task: Task, rank: int) -> sl.Sketch:

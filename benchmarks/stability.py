@@ -15,8 +15,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.linalg import toeplitz
 
+from benchmarks.inference import DESIGNS
 from sketchlasso import sketch
 from sketchlasso.inference import StabilitySelection
 
@@ -83,7 +83,7 @@ def measured(
         "most false": int(max(false)),
         "strong": float(np.mean(strong)),
         "weak": float(np.mean(weak)),
-        "seconds a set": float(np.median(seconds)),
+        "seconds per set": float(np.median(seconds)),
     }
 
 
@@ -94,27 +94,6 @@ def shared(X: np.ndarray, base: str) -> Any:
     method, _, rank = base.partition(" ")
     size = {"rank": min(int(rank), *X.shape)} if rank else {}
     return sketch(X, method=method, center=True, scale=True, random_state=0, **size)  # type: ignore[arg-type]
-
-
-def _independent(rng: np.random.Generator, m: int, p: int) -> np.ndarray:
-    return rng.standard_normal((m, p))
-
-
-def _toeplitz(rng: np.random.Generator, m: int, p: int) -> np.ndarray:
-    root = np.linalg.cholesky(toeplitz(0.6 ** np.arange(p)))
-    return rng.standard_normal((m, p)) @ root.T
-
-
-def _equicorrelated(rng: np.random.Generator, m: int, p: int) -> np.ndarray:
-    common = rng.standard_normal((m, 1))
-    return np.sqrt(0.3) * common + np.sqrt(0.7) * rng.standard_normal((m, p))
-
-
-DESIGNS = {
-    "independent": _independent,
-    "toeplitz 0.6": _toeplitz,
-    "equicorrelated 0.3": _equicorrelated,
-}
 
 
 def simulated(

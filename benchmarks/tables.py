@@ -22,7 +22,8 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.datasets import SEED, data_file, sparse_file
+from benchmarks.catalogue import arrays_of, data_file
+from benchmarks.datasets import SEED, is_comp, signs
 from benchmarks.report import Report
 from sketchlasso import SqrtLasso, SqrtLassoClassifier, SqrtLassoClassifierCV, SqrtLassoCV
 
@@ -33,12 +34,22 @@ QUICK_ROWS = 300
 
 def _bundled(load: Callable[..., Any], wanted: Any = None) -> Data:
     X, y = load(return_X_y=True)
-    return X, y if wanted is None else np.where(np.isin(y, wanted), 1.0, -1.0)
+    return X, y if wanted is None else signs(np.isin(y, wanted))
 
 
-def _regression(name: str) -> Data:
-    stored = np.load(data_file("regression", f"{name}.npz"))
-    return stored["X"].astype(np.float64), stored["y"].astype(np.float64)
+def _numbers(name: str) -> Data:
+    X, y = arrays_of(name)
+    return X, y.astype(np.float64)
+
+
+def _classes(name: str) -> Data:
+    X, y = arrays_of(name)
+    return X, signs(y == np.unique(y)[0])
+
+
+def _news() -> Data:
+    X, groups = arrays_of("20news_bydate")
+    return X, signs(is_comp(groups))
 
 
 def _housing() -> Data:
@@ -50,48 +61,24 @@ def _housing() -> Data:
     return X[complete], stored["y"][complete]
 
 
-def _array(folder: str, name: str) -> Data:
-    stored = np.load(data_file(folder, f"{name}.npz"))
-    X, y = stored["X"].astype(np.float64), stored["y"]
-    return X, y if y.dtype.kind == "f" else np.where(y == np.unique(y)[0], 1.0, -1.0)
-
-
-def _news() -> Data:
-    labels = np.load(data_file("20news_bydate", "labels.npz"))["y_train"]
-    names = data_file("20news_bydate", "group_names.txt").read_text(encoding="utf-8").split()
-    computers = [number for number, group in enumerate(names) if group.startswith("comp.")]
-    y = np.where(np.isin(labels, computers), 1.0, -1.0)
-    return sparse_file("20news_bydate", "train_counts.npz"), y
-
-
-def _rcv1() -> Data:
-    y = np.load(data_file("rcv1", "rcv1_labels.npz"))["y_binary"].astype(np.float64)
-    return sparse_file("rcv1", "rcv1_X.npz")[y != 0], y[y != 0]
-
-
-def _imdb() -> Data:
-    ratings = np.load(data_file("imdb", "ratings.npz"))["rating_train"]
-    return sparse_file("imdb", "train_counts.npz"), ratings.astype(np.float64)
-
-
 SETS: dict[str, Callable[[], Data]] = {
     "california_housing": _housing,
-    "boston": lambda: _regression("boston"),
-    "prostate": lambda: _regression("prostate"),
-    "diabetes, unscaled": lambda: _regression("diabetes"),
+    "boston": lambda: _numbers("boston"),
+    "prostate": lambda: _numbers("prostate"),
+    "diabetes, unscaled": lambda: _numbers("diabetes"),
     "diabetes": lambda: _bundled(load_diabetes),
-    "blogfeedback": lambda: _regression("blogfeedback"),
-    "gasoline_nir": lambda: _regression("gasoline_nir"),
-    "riboflavin": lambda: _array("microarray", "riboflavin"),
+    "blogfeedback": lambda: _numbers("blogfeedback"),
+    "gasoline_nir": lambda: _numbers("gasoline_nir"),
+    "riboflavin": lambda: _numbers("riboflavin"),
     "breast_cancer": lambda: _bundled(load_breast_cancer, [1]),
     "wine": lambda: _bundled(load_wine, [1]),
     "digits, odd": lambda: _bundled(load_digits, [1, 3, 5, 7, 9]),
-    "golub": lambda: _array("microarray", "golub"),
-    "alon": lambda: _array("microarray", "alon"),
-    "madelon": lambda: _array("nips2003", "madelon"),
+    "golub": lambda: _classes("golub"),
+    "alon": lambda: _classes("alon"),
+    "madelon": lambda: _classes("madelon"),
     "20news": _news,
-    "rcv1": _rcv1,
-    "imdb ratings": _imdb,
+    "rcv1": lambda: _numbers("rcv1"),
+    "imdb ratings": lambda: _numbers("imdb"),
 }
 
 
@@ -104,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
     report: Report = options.report
     rows = QUICK_ROWS if options.quick else MOST_ROWS
     splits = options.splits or (1 if options.quick else 5)
-    report.note(f"at most {rows} rows a set, {splits} random splits, 25 % of the rows held out")
+    report.note(f"at most {rows} rows per set, {splits} random splits, 25 % of the rows held out")
     for name in options.sets:
         X, y = SETS[name]()
         if len(y) > rows:

@@ -20,7 +20,7 @@ SHARED = (
     "benchmarks/datasets.py",
     "benchmarks/harness.py",
     "benchmarks/topics/corpora.py",
-    "benchmarks/topics/held_out.py",
+    "benchmarks/topics/npmi.py",
     "reproduction/baselines.py",
     "reproduction/contenders.py",
     "reproduction/data.py",

@@ -16,7 +16,13 @@ from typing import Any
 
 import numpy as np
 from benchmarks.conic import conic_answer, conic_problem
-from benchmarks.cv import celer_fits, lasso_alpha_max, lasso_fits, peer_layout
+from benchmarks.cv import (
+    celer_fits,
+    lasso_alpha_max,
+    lasso_fits,
+    peer_layout,
+    sqrt_lasso_alpha_max,
+)
 from sklearn.linear_model import lasso_path
 
 import sketchlasso as sl
@@ -63,10 +69,9 @@ def _more_rows(
     for rows in [*(size for size in sizes if size < len(train)), len(train)]:
         chosen = train[:rows]
         X, y = split.X[chosen], split.y[chosen]
-        centred = y - y.mean()
-        largest = np.abs(X.T @ centred).max() / np.linalg.norm(centred)
+        alpha = task["penalty"] * sqrt_lasso_alpha_max(X, y)
         start = perf_counter()
-        found = answer(X, y, task["penalty"] * float(largest))
+        found = answer(X, y, alpha)
         yield {"rows": rows, "seconds": perf_counter() - start, **found}
 
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from benchmarks.catalogue import table_of
-from benchmarks.datasets import SEED, Split, folds, held_out, shuffled, weighted_counts
+from benchmarks.catalogue import arrays_of, table_of
+from benchmarks.datasets import SEED, Split, folds, held_out, signs, weighted_counts
 from scipy import sparse
 
 from benchmarks import datasets
@@ -56,37 +56,26 @@ def _weighted(name: str, counts: Any, y: np.ndarray) -> Split:
 
 
 def _news20() -> Split:
-    table = table_of("news20")
-    label = np.asarray(table.y)
+    counts, group = arrays_of("news20")
     # In the alphabetical order of the groups these are comp.*.
-    return _weighted("news20", table.X, np.where((label >= 2) & (label <= 6), 1.0, -1.0))
+    return _weighted("news20", counts, signs((group >= 2) & (group <= 6)))
 
 
 def _tmc2007() -> Split:
-    table = table_of("tmc2007_500")
-    labels = np.asarray(table.y)
+    counts, labels = arrays_of("tmc2007_500")
     nearest_half = int(np.argmin(np.abs(labels.mean(axis=0) - 0.5)))
-    y = np.where(labels[:, nearest_half] > 0, 1.0, -1.0)
-    return _weighted("tmc2007_500", sparse.csr_matrix(table.X, dtype=np.float64), y)
-
-
-def _imdb() -> Split:
-    train, test = table_of("imdb"), table_of("imdb_test")
-    X, X_test = weighted_counts(train.X, test.X)
-    y, y_test = (np.where(np.asarray(part.y) > 5, 1.0, -1.0) for part in (train, test))
-    return shuffled("imdb", X, y, X_test, y_test)
+    return _weighted("tmc2007_500", counts, signs(labels[:, nearest_half] > 0))
 
 
 def _made_text() -> Split:
     counts, share = made_counts()
-    return _weighted("made_text", counts, np.where(share > np.median(share), 1.0, -1.0))
+    return _weighted("made_text", counts, signs(share > np.median(share)))
 
 
 LOADERS: dict[str, Callable[[], Split]] = {
-    **{name: partial(datasets.load, name) for name in ("rcv1", "gisette_like", "digits")},
+    **{name: partial(datasets.load, name) for name in ("rcv1", "gisette_like", "imdb", "digits")},
     "news20": _news20,
     "tmc2007_500": _tmc2007,
-    "imdb": _imdb,
     "made_text": _made_text,
 }
 # The sets of the paper that regressions are run on, what stands for each here, and how.

@@ -70,7 +70,7 @@ def plain_log(axis: Any) -> None:
 
 
 def tidy(ax: Any, x: str, y: str, title: str = "", whole: bool = False, **scales: str) -> None:
-    """Name the axes, set their scales, write ticks that can be read; `whole` numbers along x."""
+    """Name the axes, set their scales and readable ticks; `whole` numbers along x on request."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     if title:

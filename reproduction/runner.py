@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.datasets import MissingDataError
+from benchmarks.catalogue import MissingDataError
 from benchmarks.machine import machine_facts
 
 from reproduction.code import code_digest

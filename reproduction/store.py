@@ -25,7 +25,7 @@ FOLDER = "results"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an experiment.
+    """The outcome of an experiment.
 
     Attributes
     ----------

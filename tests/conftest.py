@@ -52,7 +52,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_tests(tmp_path_factory):
-    """Keep what the library caches for as long as the tests run, and out of the user's cache."""
+    """Use a cache of the tests' own, and not the user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(shared_folder(tmp_path_factory) / "cache"))
         yield

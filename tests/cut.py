@@ -25,12 +25,12 @@ def pieces(X, rows):
 
 
 def cut(X, rows):
-    """X as a BlockMatrix of so many rows a block."""
+    """X as a BlockMatrix of so many rows per block."""
     return BlockMatrix.from_arrays(pieces(X, rows))
 
 
 def dask_array(X, rows):
-    """X as a dask array of so many rows a chunk, its chunks dense or sparse as X is.
+    """X as a dask array of so many rows per chunk, its chunks dense or sparse as X is.
 
     Sparse chunks are of the older class, whose arrays all versions of Dask can put together.
     """

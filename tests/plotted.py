@@ -1,4 +1,4 @@
-"""One small problem with everything that can be drawn of it, for the tests of plots."""
+"""One small problem and every object that can be plotted, for the tests of plots."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -43,7 +43,7 @@ def drawable():
 
 
 def everything(made):
-    """Every way to a plot, by name."""
+    """Every plotting function with its arguments, by name."""
     plots = sl.plots
     return {
         "path": lambda **kw: plots.plot_path(made.one, **kw),

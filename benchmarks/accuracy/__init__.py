@@ -83,7 +83,7 @@ def compute(options: argparse.Namespace, store: Store) -> None:
     from benchmarks.accuracy.splits import Grid
     from benchmarks.accuracy.store import Terms
     from benchmarks.accuracy.tasks import DEFAULT_SETS
-    from benchmarks.datasets import data_file
+    from benchmarks.catalogue import data_file
 
     data_file()  # says in one sentence that there is no folder of data
     sets = options.sets or list(DEFAULT_SETS)

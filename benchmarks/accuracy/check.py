@@ -1,4 +1,4 @@
-"""Is our full model right? celer's LASSO at the matched penalty has to be the same model.
+"""Our full model against celer's LASSO at the matched penalty, which must be the same model.
 
 A square-root LASSO with penalty alpha and residual r is the LASSO with penalty
 alpha ||r|| / m. Both answers are judged by the objective of the square-root LASSO.
@@ -22,7 +22,7 @@ from benchmarks.accuracy.fitted import (
     stack,
 )
 from benchmarks.accuracy.splits import Training
-from benchmarks.cv import celer_fits
+from benchmarks.cv import celer_fits, sqrt_lasso_alpha_max
 from sketchlasso.engine import LinearModels
 
 # Of the largest penalty, and celer's tolerance.
@@ -42,7 +42,7 @@ def check_full(training: Training) -> Fitted:
     except ImportError as error:
         raise NotAvailableError("celer is not installed.") from error
     X, y, watch = training.X, training.Y[:, 0], Stopwatch()
-    alphas = largest_penalty(X, y) * np.array(SHARES)
+    alphas = sqrt_lasso_alpha_max(X, y) * np.array(SHARES)
     ours = sl.sqrt_lasso_path(X, y, None, alphas=alphas).models
     residuals = np.linalg.norm(y[:, None] - ours.predict(X), axis=0)
     with watch.time("refit"), warnings.catch_warnings():
@@ -62,12 +62,6 @@ def check_full(training: Training) -> Fitted:
         note=_note(differences, ours.coef.count_nonzero(axis=1), counts),
         paths=lambda: [Path(alphas, ours)],
     )
-
-
-def largest_penalty(X: Any, y: np.ndarray) -> float:
-    """alpha_max of the square-root LASSO with an intercept: max |Xc'yc| / ||yc||."""
-    centred = y - y.mean()
-    return float(np.abs(X.T @ centred).max() / np.linalg.norm(centred))
 
 
 def objective(X: Any, y: np.ndarray, models: LinearModels, alphas: Any) -> np.ndarray:

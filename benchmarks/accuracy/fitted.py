@@ -1,4 +1,4 @@
-"""What a contender hands back: models on the scale of X, and what they cost."""
+"""What a contender returns: models on the scale of X, and what they cost."""
 
 from __future__ import annotations
 

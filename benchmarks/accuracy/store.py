@@ -55,7 +55,7 @@ class Terms:
     quick: bool = False
 
     def signed(self, cell: dict[str, Any]) -> dict[str, Any]:
-        """A cell that says under which terms it was computed."""
+        """A cell with the terms under which it was computed."""
         return {**cell, "grid": list(astuple(self.grid)), "limit": self.limit}
 
     def same_grid(self, cell: dict[str, Any]) -> bool:

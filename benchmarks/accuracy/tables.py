@@ -33,7 +33,7 @@ HOW = """\
 
 
 def how(cells: list[dict[str, Any]]) -> str:
-    """What the tables show and how it was found."""
+    """What the tables show, and how the figures were computed."""
     grids = dict.fromkeys(tuple(cell["grid"]) for cell in cells)
     words = [
         f"{count} penalties down to {ratio:g} ({sketched:g} on sketches) of"

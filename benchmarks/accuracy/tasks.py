@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from benchmarks.catalogue import table_of
-from benchmarks.datasets import MissingDataError, data_file, weighted_counts
+from benchmarks.catalogue import MissingDataError, arrays_of
+from benchmarks.datasets import is_comp, weighted_counts
 
 Kind: TypeAlias = Literal["f1", "multi", "multiclass", "r2"]
 Prepare: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
@@ -107,13 +107,13 @@ def classes(label: np.ndarray) -> np.ndarray:
 
 
 def rows_of(*names: str) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Rows and targets of tables, one below the other, and which rows come after the first."""
-    tables = [table_of(name) for name in names]
-    stack = sparse.vstack if sparse.issparse(tables[0].X) else np.concatenate
-    X: Any = stack([table.X for table in tables]) if len(tables) > 1 else tables[0].X
-    X = sparse.csr_matrix(X, dtype=np.float64) if sparse.issparse(X) else X
-    y = np.concatenate([np.asarray(table.y) for table in tables])
-    return X, y, np.arange(len(y)) >= tables[0].shape[0]
+    """Rows and targets of data sets, one below the other, and which rows come after the first."""
+    parts, targets = zip(*map(arrays_of, names), strict=True)
+    whole: Any = parts[0]
+    if len(parts) > 1:
+        whole = sparse.vstack(parts, "csr") if sparse.issparse(whole) else np.concatenate(parts)
+    y = np.concatenate(targets)
+    return whole, y, np.arange(len(y)) >= len(targets[0])
 
 
 def rcv1(name: str) -> Task:
@@ -138,9 +138,7 @@ def newsgroups(name: str, computers: bool) -> Task:
     share = float(later.mean())
     if not computers:
         return Task(name, "multiclass", X, classes(y), weighted_counts, share, text=True)
-    groups = data_file("20news_bydate", "group_names.txt").read_text(encoding="utf-8").split()
-    chosen = [number for number, group in enumerate(groups) if group.startswith("comp.")]
-    return Task(name, "f1", X, signs(np.isin(y, chosen)), weighted_counts, share, text=True)
+    return Task(name, "f1", X, signs(is_comp(y)), weighted_counts, share, text=True)
 
 
 def news20(name: str) -> Task:
@@ -168,20 +166,18 @@ def microarray(name: str) -> Task:
     X, y, _ = rows_of(name)
     values, counts = np.unique(y, return_counts=True)
     rarer = signs(y == values[np.argmin(counts)])
-    return Task(name, "f1", X.astype(np.float64), rarer, standardised, repeated=True)
+    return Task(name, "f1", X, rarer, standardised, repeated=True)
 
 
 def riboflavin(name: str) -> Task:
     X, y, _ = rows_of(name)
     response = y.astype(np.float64)[:, None]
-    return Task(name, "r2", X.astype(np.float64), response, standardised, repeated=True)
+    return Task(name, "r2", X, response, standardised, repeated=True)
 
 
 def blogfeedback(name: str) -> Task:
     X, y, _ = rows_of(name)
-    return Task(
-        name, "r2", X.astype(np.float64), np.log1p(y.astype(np.float64))[:, None], log_standardised
-    )
+    return Task(name, "r2", X, np.log1p(y.astype(np.float64))[:, None], log_standardised)
 
 
 TASKS: dict[str, Callable[[str], Task]] = {

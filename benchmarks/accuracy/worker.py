@@ -18,14 +18,14 @@ from benchmarks.accuracy.protocol import CellName, run_cell
 from benchmarks.accuracy.splits import Grid, Part, Training, parts_of
 from benchmarks.accuracy.store import OVER
 from benchmarks.accuracy.tasks import Task, load_task
-from benchmarks.datasets import MissingDataError
+from benchmarks.catalogue import MissingDataError
 from benchmarks.harness import Child
 from sketchlasso.errors import SketchlassoError
 
 LOAD_LIMIT = 600.0
 # What --quick keeps.
 QUICK_ROWS, QUICK_LABELS = 1500, 3
-# Failures that are somebody's answer rather than a mistake of ours: no traceback.
+# Failures that a contender or the data explain: they need no traceback.
 EXPECTED = (MissingDataError, NotAvailableError, SketchlassoError)
 
 
@@ -47,7 +47,7 @@ class Worker:
     def compute(
         self, request: Request, limit: float, tick: Callable[[float], None]
     ) -> dict[str, Any]:
-        """The cell, or one that says why there is none; `tick` hears the seconds meanwhile."""
+        """The cell, or one with the reason why there is none; `tick` gets the seconds so far."""
         self._child = self._child or Child(serve)
         self._child.pipe.send(request)
         kind, content = self._receive(LOAD_LIMIT, tick)
@@ -93,7 +93,7 @@ def failed(name: CellName, why: str) -> dict[str, Any]:
 
 def serve(pipe: Connection) -> None:
     """Answer requests until the other end closes; data stay loaded between columns."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
     warm_up()
     loaded: tuple[tuple[Any, ...], Task, list[Part]] | None = None
     while True:

@@ -21,7 +21,7 @@ from sklearn.metrics import accuracy_score, f1_score, r2_score
 from sklearn.model_selection import KFold
 
 from benchmarks.conic import conic_answer, conic_problem
-from benchmarks.cv import peer_layout
+from benchmarks.cv import lasso_alpha_max, lasso_fits, peer_layout, sqrt_lasso_alpha_max
 from benchmarks.defaults.shapes import Shape, shape
 from benchmarks.harness import Outcome, run_limited
 from sketchlasso import SqrtLassoClassifierCV, SqrtLassoCV
@@ -29,6 +29,8 @@ from sketchlasso import SqrtLassoClassifierCV, SqrtLassoCV
 GLMNET = Path(__file__).with_name("cv_glmnet.R")
 PEERS = ["LassoCV", "cv.glmnet", "celer", "Clarabel"]
 ONE_PROBLEM = "Clarabel, one problem"
+# Penalties of LassoCV's search over the largest of them.
+SHARES = np.geomspace(1.0, 1e-3, 100)
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def celer_cv(name: str, seed: int) -> Callable[[], Result]:
     """LassoCV's search with celer's paths; its own class needs an older scikit-learn."""
     data = shape(name, seed)
     X, Y = peer_layout(data.X), responses(data)
-    _celer_path(X[:50], Y[:50, 0], 2)  # compiled or loaded before the clock
+    _celer_path(X[:50], Y[:50, 0], SHARES[:2])  # compiled or loaded before the clock
 
     def run() -> Result:
         with warnings.catch_warnings():
@@ -111,29 +113,21 @@ def celer_cv(name: str, seed: int) -> Callable[[], Result]:
     return run
 
 
-def _celer_path(X: Any, y: np.ndarray, alphas: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Penalties, coefficients (n, penalties) and intercepts along one path."""
+def _celer_path(X: Any, y: np.ndarray, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (n, penalties) and intercepts along one path."""
     from celer import celer_path
 
-    means = np.asarray(X.mean(axis=0)).ravel()
-    given = {"n_alphas": alphas} if np.isscalar(alphas) else {"alphas": alphas}
-    if sparse.issparse(X):
-        given |= {"X_offset": means, "X_scale": np.ones(len(means))}
-    else:
-        X = np.asfortranarray(X - means)
-    tried, coefs, _ = celer_path(X, y - y.mean(), "lasso", tol=1e-4, **given)
-    return tried, coefs, y.mean() - means @ coefs
+    return lasso_fits(celer_path, X, y, alphas, pb="lasso", tol=1e-4)[:2]
 
 
 def _celer_search(X: Any, y: np.ndarray) -> tuple[np.ndarray, float]:
     """Coefficients and intercept at the penalty with the least mean squared error of 5 folds."""
-    centred = np.asarray(X.T @ (y - y.mean())).ravel()
-    alphas = np.geomspace(1.0, 1e-3, 100) * np.abs(centred).max() / len(y)
+    alphas = lasso_alpha_max(X, y) * SHARES
     errors = np.zeros(len(alphas))
     for train, test in KFold(5).split(y):
-        _, coefs, intercepts = _celer_path(X[train], y[train], alphas)
+        coefs, intercepts = _celer_path(X[train], y[train], alphas)
         errors += np.sum((y[test, None] - X[test] @ coefs - intercepts) ** 2, axis=0)
-    _, coefs, intercepts = _celer_path(X, y, alphas[: errors.argmin() + 1])
+    coefs, intercepts = _celer_path(X, y, alphas[: errors.argmin() + 1])
     return coefs[:, -1], float(intercepts[-1])
 
 
@@ -142,9 +136,7 @@ def one_conic_problem(name: str, seed: int) -> Callable[[], Any]:
     data = shape(name, seed)
     rows = len(data.y) * 4 // 5
     X, y = data.X[:rows], responses(data)[:rows, 0]
-    centred = y - y.mean()
-    largest = np.abs(X.T @ centred).max() / np.linalg.norm(centred)
-    problem = conic_problem(X, y, 0.1 * largest, True)
+    problem = conic_problem(X, y, 0.1 * sqrt_lasso_alpha_max(X, y), True)
     return partial(conic_answer, problem, X.shape[1], 1e-6)
 
 

@@ -11,7 +11,8 @@ from scipy import signal
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from benchmarks.datasets import MissingDataError, data_file, load, sparse_file, weighted_counts
+from benchmarks.catalogue import MissingDataError, arrays_of
+from benchmarks.datasets import load, weighted_counts
 
 TEST_ROWS = 1000
 TRAINING_SHARE = 0.75
@@ -123,8 +124,7 @@ def digits(rng: np.random.Generator) -> Shape:
 
 def riboflavin(rng: np.random.Generator) -> Shape:
     """71 rows, 4,088 genes."""
-    stored = np.load(data_file("microarray", "riboflavin.npz"))
-    return _halves(stored["X"].astype(float), stored["y"].astype(float), rng, standardize=True)
+    return _halves(*arrays_of("riboflavin"), rng, standardize=True)
 
 
 def _halves(
@@ -152,11 +152,10 @@ def stored_split(name: str) -> Maker:
 
 def twenty_classes(rng: np.random.Generator) -> Shape:
     """20 Newsgroups, all classes."""
-    parts = [sparse_file("20news_bydate", f"{part}_counts.npz") for part in ("train", "test")]
-    X, X_test = weighted_counts(*parts)
-    labels = np.load(data_file("20news_bydate", "labels.npz"))
+    (counts, group), (test, test_group) = map(arrays_of, ("20news_bydate", "20news_bydate_test"))
+    X, X_test = weighted_counts(counts, test)
     order = rng.permutation(X.shape[0])
-    return Shape(X[order], labels["y_train"][order], X_test, labels["y_test"], "accuracy")
+    return Shape(X[order], group[order], X_test, test_group, "accuracy")
 
 
 SHAPES: dict[str, Maker] = {

@@ -61,7 +61,7 @@ def cases(samples: list[Sample], count: int, seed: int) -> Iterator[Case]:
 
 @dataclass
 class Tally:
-    """What came of some cases."""
+    """Exit codes, findings and costs of some cases."""
 
     codes: Counter[tuple[str, int | None]] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import io
 import json
+import lzma
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from sketchlasso.storage.container import FORMAT_VERSION, LENGTH, MAGIC, PREFIX
 
 __all__ = [
     "DEEP",
+    "PACKERS",
     "Parts",
     "framed",
     "header_text",
@@ -31,6 +35,12 @@ __all__ = [
 Parts = dict[str, Any]
 # JSON in brackets too deep for a parser that calls itself.
 DEEP = b"[" * 100_000 + b"]" * 100_000
+# By the ending of a file, what unpacks it and what packs it.
+PACKERS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    ".gz": (gzip.decompress, gzip.compress),
+    ".bz2": (bz2.decompress, bz2.compress),
+    ".xz": (lzma.decompress, lzma.compress),
+}
 
 
 def npy_bytes(array: Any) -> bytes:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
-import lzma
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
@@ -17,8 +15,10 @@ import numpy as np
 
 from benchmarks.fuzz.containers import (
     DEEP,
+    PACKERS,
     Parts,
     framed,
+    header_text,
     npy_bytes,
     npy_claiming,
     read_own,
@@ -50,9 +50,9 @@ def faults_of(sample: Sample) -> Iterator[Fault]:
     content = sample.path.read_bytes()
     kind = sample.kind.partition(".")[0] if not sample.own else "own"
     yield from _MAKERS.get(kind, lambda content: ())(content)
-    packer = _PACKERS.get(sample.path.suffix)
+    packer = PACKERS.get(sample.path.suffix)
     if packer is not None:
-        yield from _bombs(packer)
+        yield from _bombs(packer[1])
     if kind not in ("txt",):
         yield "empty file", b"", UNUSABLE
     if packer is not None or sample.kind in ("npz", "npy", "parquet", "arrow") or sample.own:
@@ -64,7 +64,7 @@ def _own(content: bytes) -> Iterator[Fault]:
     ends = next((array for name, array in arrays.items() if name.endswith("words_ends")), ())
     for what, changed in _array_faults(arrays, header.get("n_features", len(ends))):
         yield what, write_own(header, changed), BAD_FILE
-    text = json.dumps({**header, "arrays": list(arrays)}).encode()
+    text = header_text(header, arrays)
     deep = text[:-1] + b', "settings": ' + DEEP + b"}"
     yield "header nested deeply", write_own(header, arrays, text=deep), BAD_FILE
     yield "header of brackets", write_own(header, arrays, text=DEEP), BAD_FILE
@@ -76,8 +76,7 @@ def _own(content: bytes) -> Iterator[Fault]:
     for value in (b"NaN", b"1e999", b"-1", b'"text"', b"null", b"9" * 5000, b'"\\ud800"'):
         for key in ("n_features", "radius", "n_words", "content"):
             if key in header:
-                text = json.dumps({**header, key: "@@", "arrays": list(arrays)}).encode()
-                text = text.replace(b'"@@"', value)
+                text = header_text({**header, key: "@@"}, arrays).replace(b'"@@"', value)
                 what = f"{key} is {value[:9].decode()}"
                 yield what, write_own(header, arrays, text=text), BAD_FILE
     for key in [key for key in header if key not in ("target_name", "library")]:
@@ -271,15 +270,10 @@ def _bombs(pack: Callable[[bytes], bytes]) -> Iterator[Fault]:
 
 
 def _repeated(pack: Callable[[bytes], bytes], text: bytes) -> bytes:
-    """Streams one after another, which are one stream to those who read them."""
+    """Streams one after another, which a reader takes for one stream."""
     return pack(text * (1 << 14)) * (BOMB >> 26)
 
 
-_PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-}
 _MAKERS: dict[str, Callable[[bytes], Any]] = {
     "own": _own,
     "npz": _npz,

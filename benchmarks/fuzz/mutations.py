@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
 import re
 import struct
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -16,8 +12,10 @@ import numpy as np
 
 from benchmarks.fuzz.containers import (
     DEEP,
+    PACKERS,
     Parts,
     framed,
+    header_text,
     npy_bytes,
     npy_claiming,
     read_own,
@@ -41,11 +39,6 @@ WORDS = (
     "🙂",
 )  # fmt: skip
 TOKEN = re.compile(rb"[^\s,;:{}\[\]\"]+")
-PACKERS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
-    ".gz": (gzip.decompress, gzip.compress),
-    ".bz2": (bz2.decompress, bz2.compress),
-    ".xz": (lzma.decompress, lzma.compress),
-}
 TEXT = ("csv", "tsv", "svm", "mtx", "docword", "jsonl", "txt")
 
 
@@ -170,7 +163,7 @@ def _own(content: bytes, random: Random) -> tuple[str, bytes]:
         what, arrays = _with_array(arrays, random)
         return what, write_own(header, arrays)
     what, header, marks = _with_fact(header, random)
-    text = json.dumps({**header, "arrays": list(arrays)}).encode()
+    text = header_text(header, arrays)
     for mark, value in marks.items():
         text = text.replace(mark, value)
     return what, write_own(header, arrays, text=text)

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.datasets import SEED, MissingDataError, load
+from benchmarks.catalogue import MissingDataError
+from benchmarks.cv import sqrt_lasso_alpha_max
+from benchmarks.datasets import SEED, load
 from benchmarks.gpu.floors import Floors
 from benchmarks.harness import interleave
 from benchmarks.harness import timed as run_once
@@ -166,8 +168,7 @@ def every_row(options: argparse.Namespace, floors: Floors, report: Report) -> No
     if split is None:
         return
     made = sketch(split.X, rank=RANK, random_state=SEED)
-    largest = float(np.abs(split.X.T @ (split.y - split.y.mean())).max())
-    alpha = 0.05 * largest / float(np.linalg.norm(split.y - split.y.mean()))
+    alpha = 0.05 * sqrt_lasso_alpha_max(split.X, split.y)
     times, found = {}, {}
     for device in (options.device, "cpu"):
         settings = Settings(tol=1e-9, device=device)

@@ -2,8 +2,8 @@
 
 Shards of generated sparse data are sketched and cross-validated in this process and on worker
 processes; a model whose constants are measured one by one predicts the seconds of every stage
-and the memory, and is then asked about data that no machine here could hold. The tables of
-docs/billion.md are printed as they stand there; ``--page`` puts them in.
+and the memory, also of data that no machine here could hold. The tables of
+docs/billion.md are printed; ``--page`` writes them into that page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FAR_WORKERS = (64, 1000)
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is run: rows of the check, and a block's shape for what is only predicted."""
+    """Rows of the runs, and the shape of a block of the data that are only predicted."""
 
     rows: tuple[int, ...] = (50_000, 100_000, 200_000)
     features: int = 20_000

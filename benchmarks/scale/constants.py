@@ -101,7 +101,7 @@ def measure_constants(
 
 
 def measure_blocks(entries: Any, rank: int, effort: Effort) -> dict[str, float]:
-    """Return what work on a block costs one core: entries (r, n), CSR."""
+    """Return what work on a block costs one core; the entries are CSR of shape (r, n)."""
     rows, n = entries.shape
     rng = np.random.default_rng(SEED)
     with threadpool_limits(1):
@@ -138,7 +138,7 @@ def measure_at(job: Job, of: Constants, effort: Effort) -> Constants:
 
 
 def _opening(folder: Folder, effort: Effort) -> float:
-    """Seconds a byte of shards that are opened and nothing else."""
+    """Seconds per byte of shards that are opened and nothing else."""
     X = BlockMatrix(folder.shards)
     X.surveyed()  # checks entries, once
     size = Job(*folder.shape, folder.row_nonzeros, folder.shards[0].rows).bytes
@@ -146,7 +146,7 @@ def _opening(folder: Folder, effort: Effort) -> float:
 
 
 def _client_flop(job: Job, effort: Effort) -> float:
-    """Seconds an operation of orthogonalising against half a basis."""
+    """Seconds per operation of orthogonalising against half a basis."""
     rng = np.random.default_rng(SEED)
     basis = rng.standard_normal((job.features, job.dimension // 2))
     block = rng.standard_normal((job.features, job.width))
@@ -159,7 +159,7 @@ def _client_flop(job: Job, effort: Effort) -> float:
 
 
 def _left_out_features(rank: int, effort: Effort) -> float:
-    """Seconds a problem and feature, every feature regressed on the others, one thread."""
+    """Seconds per problem and feature, every feature regressed on the others, one thread."""
     data = generated(2_000, effort.features, rank, 0.3)
     chosen = np.sort(
         np.random.default_rng(SEED).choice(effort.features, effort.left_out, replace=False)

@@ -1,4 +1,4 @@
-"""What breaks first, and at which number, when a job grows."""
+"""Which limit a growing job reaches first, and at which size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Limit:
     at_job : float
         That size in the job.
     breaks_at : float
-        And where it breaks; infinity where nothing does it.
+        Where it exceeds its limit; infinity where it never does.
     remedy : str
     """
 
@@ -41,12 +41,12 @@ class Limit:
 
     @property
     def strain(self) -> float:
-        """Above one where it is broken."""
+        """Above one where the limit is exceeded."""
         return self.at_job / self.breaks_at
 
 
 def limits(job: Job, every_feature: Job, workers: int, of: Constants) -> list[Limit]:
-    """Return what breaks, first things first.
+    """Return the limits, the tightest first.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """What a sketch and a cross-validation of data in blocks cost, from sizes alone.
 
-Every walk over the blocks is a :class:`Pass`: what it reads, multiplies, sends and adds up. A
-stage is a list of them and some work of its own; seconds are counts times :class:`Constants`.
+Every pass over the blocks is a :class:`Pass`: what it reads, multiplies, sends and adds up. A
+stage is a list of passes and work of its own; seconds are counts times :class:`Constants`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STAGES = ("sketch", "radius bound", "fold statistics", "solve", "scores")
 
 @dataclass(frozen=True)
 class Pass:
-    """One walk over the blocks.
+    """One pass over the blocks.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Pass:
         return cluster.hands * self.shared + self.own + self.collected + self.result * (apart + 1)
 
     def seconds(self, job: Job, cluster: Cluster, of: Constants) -> float:
-        """Of the slowest worker, with what goes before and after it."""
+        """Seconds of the slowest worker, and of the work before and after it."""
         hands = cluster.hands
         # Whole blocks: the last round may leave some workers without one.
         share = ceil(job.blocks / hands) / job.blocks
@@ -73,7 +73,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Stage:
-    """Passes, and work that is none.
+    """Passes, and work outside of them.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The tables of docs/billion.md, in the Markdown that stands there."""
+"""The tables of docs/billion.md as Markdown."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def memory_table(runs: Sequence[Checked], of: Constants) -> str:
 
 
 def reach_table(job: Job, every_feature: Job, workers: Sequence[int], of: Constants) -> str:
-    """The extension: every stage, and the instances that need no data."""
+    """Predictions for a billion rows: every stage, and the instances that need no data."""
     head = ["stage", "passes", "TB read", "Tflop"]
     head += [f"TB moved, {count:,} workers" for count in workers]
     head += [f"seconds, {count:,} workers" for count in workers]
@@ -160,7 +160,7 @@ def limits_table(found: Sequence[Limit]) -> str:
 
 
 def paste(tables: dict[str, str], page: Path) -> None:
-    """Replace what stands between the marks of every table."""
+    """Replace the text between the marks of every table."""
     text = page.read_text(encoding="utf-8")
     for name, table in tables.items():
         pattern = re.compile(rf"(<!-- measured: {name} -->\n).*?(<!-- /measured -->)", re.DOTALL)

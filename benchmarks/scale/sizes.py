@@ -1,4 +1,4 @@
-"""Sizes of a job and of a cluster, and what one unit of everything costs."""
+"""Sizes of a job and of a cluster, and what one unit of each kind of work costs."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Constants:
-    """Seconds of everything that is counted, measured on one core or one connection.
+    """Seconds per unit of all work that is counted, measured on one core or one connection.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Constants:
     crowd : float
         Factor by which workers of one machine slow each other down; 1 on machines of their own.
     client_bytes, worker_bytes : float
-        Memory of a process that has done next to nothing.
+        Memory of an idle process.
     """
 
     open: float

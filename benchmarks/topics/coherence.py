@@ -16,7 +16,7 @@ from scipy import sparse
 
 from benchmarks.datasets import SEED
 from benchmarks.topics.corpora import corpus
-from benchmarks.topics.held_out import Judge, halves, npmi
+from benchmarks.topics.npmi import Judge, halves, npmi
 from sketchlasso.topics import TopicImager
 
 BANDS = 4
@@ -76,7 +76,7 @@ def by_band(frequency: np.ndarray, held_out: np.ndarray, count: int) -> np.ndarr
 
 
 def contenders(training: Any, asked: np.ndarray, options: Any) -> Iterator[dict[str, Any]]:
-    """Every way to ten words: its name, its answers, its milliseconds a query."""
+    """Every way to ten words: its name, its answers, its milliseconds per query."""
     fitted = {}
     for rank in options.ranks:
         for weighting in WEIGHTINGS if rank == 50 else WEIGHTINGS[:1]:
@@ -123,7 +123,7 @@ def image_row(model: TopicImager, asked: np.ndarray, radius: Any, positive: bool
         "rank": model.rank,
         "radius": str(radius),
         "radius / spectral": float(np.median([i.radius for i in images]) / model.sketch_.radius),
-        "ms a query": 1e3 * seconds / len(words),
+        "ms per query": 1e3 * seconds / len(words),
         "explained": float(np.median([image.explained for image in images])),
         "answers": [np.array([place[w] for w in i.words], dtype=np.intp) for i in images],
     }

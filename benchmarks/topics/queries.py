@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """One row a corpus and query; the paper's queries on its other corpus are asked elsewhere."""
+    """One row per corpus and query; each corpus gets the queries that the paper made on it."""
     for name in options.data:
         paper = NIPS if name.startswith("nips") else NYTIMES
         imager = TopicImager(random_state=0).fit(corpus(name, options.documents))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, stats
 
-from benchmarks.datasets import MissingDataError
+from benchmarks.catalogue import MissingDataError
 from benchmarks.topics.coherence import unit
 from benchmarks.topics.corpora import corpus
 from sketchlasso.topics import TopicImager

@@ -1,6 +1,6 @@
 """Milliseconds of a query, and seconds of a whole vocabulary.
 
-Claim under test: at most 10 ms (median) a query on nips_uci, and at most 10 s for its whole
+Claim under test: at most 10 ms (median) per query on nips_uci, and at most 10 s for its whole
 vocabulary on two cores.
 """
 
@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """One row a corpus."""
+    """One row per corpus."""
     for name in options.data:
         measure(name, options)
 
@@ -64,7 +64,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
 
 
 def single_times(imager: TopicImager, words: np.ndarray, judge: bool) -> list[float]:
-    """Milliseconds of each query; what is made once is made before."""
+    """Milliseconds of each query, after a first one that does not count."""
     imager.image(str(words[0]), WORDS, judge=judge)
     times = []
     for word in words:

@@ -85,7 +85,7 @@ def photograph(page: Any, address: str, name: str) -> None:
 
 
 def explorer() -> None:
-    """The image of one word, and the map of all words."""
+    """The image of one word."""
     from playwright.sync_api import sync_playwright
 
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)

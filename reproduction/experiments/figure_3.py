@@ -36,7 +36,7 @@ def settings(plan: Plan) -> Results:
         "sizes": sizes,
         "samples_per_feature": 5,
         "rank": 10,
-        # Between so many, as long as a size takes no longer than that.
+        # Fewest and most; after the fewest, only until a size has taken `seconds_a_size`.
         "repetitions": [2, 2] if plan.quick else [5, 40],
         "seconds_a_size": 16.0,
         "threads": 1,

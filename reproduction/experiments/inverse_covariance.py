@@ -36,7 +36,7 @@ def settings(plan: Plan) -> Results:
         "margin": 0.02,
         "real": ["wine"] if plan.quick else list(REAL),
         "penalties": [0.7, 0.1, 8 if plan.quick else 20],
-        # Edges in common, of all that either has, from which on both report the same story.
+        # Share of common edges, of all that either has, from which on both count as the same.
         "same_story": 0.5,
     }
 

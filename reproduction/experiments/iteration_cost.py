@@ -170,7 +170,7 @@ def tables(stored: Results) -> list[Sheet]:
             law["sizes"], law["per_step"], law["steps"], law["whole"], strict=True
         )
     )
-    columns = ("grows", "solver", "to", "a step", "steps", "whole solve")
+    columns = ("grows", "solver", "to", "one step", "steps", "whole solve")
     return [Sheet("Cost of a step", columns, rows)]
 
 
@@ -196,4 +196,4 @@ def _draw(stored: Results, figure: Any) -> None:
             )  # fmt: skip
         tidy(ax, NAMES[axis], "", xscale="log", yscale="log")
         ax.legend(fontsize=7)
-    axes[0].set_ylabel("milliseconds a step")
+    axes[0].set_ylabel("milliseconds per step")

@@ -118,7 +118,7 @@ def findings(stored: Results) -> list[Finding]:
             f"{seconds(found['loo_seconds'])} for {count(found['samples'])} rows",
             "better" if fast else "not reproduced",
             f"{count(found['samples'])} problems take {seconds(found['loo_seconds'])}, "
-            f"{seconds(found['per_row'])} a row and {factor(found['loo_over_cv'])} the "
+            f"{seconds(found['per_row'])} per row and {factor(found['loo_over_cv'])} the "
             f"{chosen['folds']}-fold cross-validation; the paper's took "
             f"{factor(found['paper_loo_over_cv'])} its own.",
         ),
@@ -141,7 +141,7 @@ def tables(stored: Results) -> list[Sheet]:
     rows = (
         ("cross-validation, sketch and refit included", seconds(found["cv_seconds"])),
         ("leave-one-out, all rows", seconds(found["loo_seconds"])),
-        ("a row", seconds(found["per_row"])),
+        ("one row", seconds(found["per_row"])),
         ("leave-one-out / cross-validation", factor(found["loo_over_cv"])),
         ("non-zeros of the model", count(found["nonzeros"])),
         ("left-out accuracy", share(found["accuracy"])),

@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 from benchmarks.topics.corpora import corpus as corpus_of
-from benchmarks.topics.held_out import Judge, halves
+from benchmarks.topics.npmi import Judge, halves
 
 from reproduction.data import SEED
 from reproduction.experiment import Finding, Plan, Report, Results

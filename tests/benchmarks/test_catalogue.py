@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.catalogue import LAYOUTS, table_of
-from benchmarks.datasets import MissingDataError
+from benchmarks.catalogue import LAYOUTS, MissingDataError, table_of
 
 from sketchlasso.files.fetch import CATALOGUE
 

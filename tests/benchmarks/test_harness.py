@@ -1,4 +1,4 @@
-"""Peers under a time limit: what they return, and that none is left behind."""
+"""Peers under a time limit: what they return, and that their processes end."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The size of the package is measured as described."""
+"""The sizes of the package that the benchmark `house` counts."""
 
 import ast
 

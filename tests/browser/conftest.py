@@ -42,7 +42,7 @@ def bare_address(browser):
 
 @pytest.fixture
 def opened(browser, address):
-    """Open a page in a browser of its own; what it complains about is an error."""
+    """Open a page in a browser of its own; errors in its console fail the test."""
     contexts, complaints = [], []
 
     def open_page(path="/", *, base=address, expected=(), **options):

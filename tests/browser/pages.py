@@ -1,4 +1,4 @@
-"""What tests of the explorer ask of its page."""
+"""Helpers of the browser tests: what they read from the explorer's page."""
 
 
 def words_of(page):

@@ -1,4 +1,4 @@
-"""The explorer as a visitor uses it, in chromium.
+"""The explorer in chromium.
 
 Its policy forbids strings as code, so that what waits for a condition gives a function.
 """
@@ -95,7 +95,7 @@ def test_a_weak_image_says_what_would_help(opened):
     assert weak.advice in page.locator("[data-fact=advice]").inner_text()
 
 
-def test_a_stop_word_is_called_one(opened):
+def test_a_stop_word_is_named_as_such(opened):
     page = opened("/?word=Eight", expected=["404"])
     page.get_by_role("heading", name="“Eight” is a stop word").wait_for()
     assert page.locator("#problem .chip").count() == 0

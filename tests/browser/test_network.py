@@ -1,4 +1,4 @@
-"""The page of a network as a visitor uses it, in chromium."""
+"""The page of a network in chromium."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the page shows when the server is gone, and when a neighbour cannot be asked."""
+"""What the page shows when the server is gone, and when a neighbour cannot be queried."""
 
 import numpy as np
 import pytest
@@ -110,7 +110,7 @@ def test_an_answer_that_breaks_off_is_not_kept(opened):
 
 @pytest.fixture(scope="module")
 def strange_imager():
-    """Words that come along with `home`, some of which no question can hold."""
+    """Words that occur with `home`, some of which no query can contain."""
     rng = np.random.default_rng(0)
     words = ["home", LONG, BLANK, CONTROL, "near", "next", *(f"other{j}" for j in range(20))]
     counts = rng.poisson(0.3, (200, len(words)))

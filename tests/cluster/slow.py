@@ -1,4 +1,4 @@
-"""Blocks and shards that take their time, so that something can happen meanwhile."""
+"""Slow blocks and shards, so that something can happen meanwhile."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def slow_matrix(blocks=8, rows=40, columns=12, seconds=0.02):
 
 
 class Killer:
-    """Ends a process at the first news of progress, as the system does when memory runs out."""
+    """Kills a process at the first report of progress, as the system does when memory runs out."""
 
     def __init__(self, process):
         self.process, self.done = process, False

@@ -38,7 +38,7 @@ def power_of(item, exponent):
 
 
 class Noted(list):
-    """A list that is added to like a number: it shows the order of a sum."""
+    """A list that adds up like a number and records the order of the sum."""
 
     def __add__(self, other):
         return Noted([list(self) if len(self) > 1 else self[0], list(other)])
@@ -89,7 +89,7 @@ def test_sums_are_those_of_a_balanced_tree():
     assert found == [[[0, [1]], [2, [3]]], [[4, [5]], [6]]]
 
 
-def test_progress_is_told_block_by_block(engine, arrays):
+def test_progress_is_reported_block_by_block(engine, arrays):
     seen = []
     engine.on_progress = lambda done, total, what: seen.append((done, total, what))
     try:
@@ -169,7 +169,7 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
     assert "tcp://127.0.0.1:9" in text
 
 
-def test_a_script_without_a_guard_is_told_of_it(tmp_path):
+def test_a_script_without_a_guard_gets_a_message_about_it(tmp_path):
     pytest.importorskip("distributed")
     script = tmp_path / "unguarded.py"
     script.write_text(

@@ -198,7 +198,7 @@ def own_cluster(folder):
 
 
 @pytest.mark.parametrize("within", [False, True], ids=["between parts", "within a part"])
-def test_the_scheduler_dies_and_finished_parts_are_gone_on_with(imager, tmp_path, within):
+def test_finished_parts_are_continued_after_the_scheduler_dies(imager, tmp_path, within):
     expected = imager.image_all(None, 4)
     path = tmp_path / "words.images"
     written = []
@@ -216,11 +216,11 @@ def test_the_scheduler_dies_and_finished_parts_are_gone_on_with(imager, tmp_path
                 progress=lambda *done: written.append(done) if within else killer(),
             )
     assert address in text
-    gone_on_with(imager, path, expected)
+    continued(imager, path, expected)
 
 
-def gone_on_with(imager, path, expected):
-    """Image the rest of the words here, and see that no part is made again."""
+def continued(imager, path, expected):
+    """Image the rest of the words here, and check that no part is made again."""
     parts = sorted(path.with_name("words.images.parts").glob("*.part"))
     assert parts
     assert not path.exists()
@@ -240,7 +240,7 @@ def gone_on_with(imager, path, expected):
     )
 
 
-def test_all_workers_vanish_and_finished_parts_are_gone_on_with(imager, tmp_path):
+def test_finished_parts_are_continued_after_all_workers_vanish(imager, tmp_path):
     expected = imager.image_all(None, 4)
     path = tmp_path / "words.images"
     with own_cluster(tmp_path) as (started, address):
@@ -252,7 +252,7 @@ def test_all_workers_vanish_and_finished_parts_are_gone_on_with(imager, tmp_path
     assert killer.done
     assert f"{address} has no workers and none came within 1 seconds" in text
     assert "worker_timeout" in text
-    gone_on_with(imager, path, expected)
+    continued(imager, path, expected)
 
 
 def test_all_workers_vanish_during_the_sketch(tmp_path):

@@ -1,4 +1,4 @@
-"""Dask arrays that were persisted: the cluster that holds them is asked, or a sentence is said."""
+"""Dask arrays that were persisted: the cluster that holds them computes, or they are refused."""
 
 import logging
 import pickle
@@ -40,7 +40,7 @@ def X():
 
 
 def far(X, client):
-    """A persisted array that nothing but the result refers to."""
+    """A persisted array to which only the result refers."""
     return client.persist(da.from_array(X, chunks=(40, 5)))
 
 
@@ -99,7 +99,7 @@ def test_another_cluster_than_the_holder_is_refused(X, client):
         assert close(blocks.sum(axis=0), X.sum(axis=0))
 
 
-def test_what_nobody_holds_any_more_is_said(X):
+def test_arrays_that_no_cluster_holds_any_more_are_refused(X):
     with local() as cluster:
         with distributed.Client(cluster, set_as_default=False) as client:
             blocks = blocks_of(X, client)

@@ -1,4 +1,4 @@
-"""Where the public names are."""
+"""The modules with public names."""
 
 from __future__ import annotations
 

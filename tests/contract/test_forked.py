@@ -1,4 +1,4 @@
-"""Processes that the tests fork end, speak and are interrupted as fresh ones are."""
+"""Processes that the tests fork end, write and are interrupted like fresh ones."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("program", "code"), ENDS.items())
-def test_a_process_ends_and_speaks_as_a_fresh_one(program, code, tmp_path):
+def test_a_process_ends_and_writes_like_a_fresh_one(program, code, tmp_path):
     options = {"cwd": tmp_path, "env": {**os.environ, "COLOUR": "red"}}
     found = forked.run(["-c", program, "one", "two"], **options)
     fresh = subprocess.run(
@@ -33,7 +33,7 @@ def test_a_process_ends_and_speaks_as_a_fresh_one(program, code, tmp_path):
     assert (found.stdout, found.stderr) == (fresh.stdout, fresh.stderr)
 
 
-def test_an_error_is_told_and_ends_with_1():
+def test_an_error_is_printed_and_ends_with_1():
     found = forked.run(["-c", "1 / 0"])
     assert (found.returncode, found.stdout) == (1, "")
     assert found.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"

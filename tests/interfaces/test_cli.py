@@ -1,4 +1,4 @@
-"""The command line as a person meets it: real processes, pipes, terminals and Ctrl-C."""
+"""The command line in real processes: pipes, terminals and Ctrl-C."""
 
 import json
 import os

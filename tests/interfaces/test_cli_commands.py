@@ -168,7 +168,7 @@ def test_cv_searches_radii_and_several_classes(call):
     assert said.startswith("accuracy ") and "\nF1 " in said
 
 
-def test_loo_tells_which_rows_matter(call):
+def test_loo_shows_which_rows_matter(call):
     call("fit {data}/houses.csv --target price -o h.model")
     said = call("loo {data}/houses.csv --target price --model h.model -o left.csv").stdout
     assert "60 left out" in said
@@ -281,7 +281,7 @@ def test_quiet_says_nothing(call):
     assert (result.stdout, result.stderr) == ("", "")
 
 
-def test_every_command_has_examples_and_codes_are_told(call):
+def test_every_command_has_examples_and_exit_codes_are_listed(call):
     page = call("--help").stdout
     assert "Exit codes:" in page and "130" in page
     from sketchlasso.interfaces.app import COMMANDS

@@ -1,4 +1,4 @@
-"""What people try first on a table of their own: one message, no contradiction, no lost option."""
+"""First commands on a table of one's own: one message, no contradiction, no lost option."""
 
 import csv
 import json

@@ -63,7 +63,7 @@ def test_fit_of_shards_is_that_of_the_file(call, parts, given):
     ]
 
 
-def test_what_is_said_of_blocks(call, parts):
+def test_reports_of_data_in_blocks(call, parts):
     said = call("fit houses --alpha 2").stdout
     assert "60 samples x 6 features, dense, in 3 blocks" in said
 

@@ -207,7 +207,7 @@ def test_graphs(ask, made, tmp_path, ending, rule):
     assert (tmp_path / f"g.{ending}").read_bytes() == expected.read_bytes()
 
 
-def test_communities_are_told_and_written(ask, tmp_path):
+def test_communities_are_printed_and_written(ask, tmp_path):
     pytest.importorskip("networkx")
     said = ask("topics graph {made}/posts.images -o g.json --communities --drop-isolated").stdout
     written = json.loads((tmp_path / "g.json").read_text())

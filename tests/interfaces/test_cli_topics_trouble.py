@@ -1,4 +1,4 @@
-"""Topics from the shell when something is in the way: mistakes, Ctrl-C, taken ports."""
+"""Topics from the shell in trouble: mistakes, Ctrl-C, taken ports."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ def refused(ask):
     return run
 
 
-def test_what_was_interrupted_goes_on(ask, made, monkeypatch, tmp_path):
+def test_an_interrupted_command_continues(ask, made, monkeypatch, tmp_path):
     @contextmanager
     def impatient(self, words, things):
         def count(done, total):
@@ -58,7 +58,7 @@ def test_what_was_interrupted_goes_on(ask, made, monkeypatch, tmp_path):
     assert not kept.exists()
 
 
-def test_ctrl_c_says_how_to_go_on(made, tmp_path):
+def test_ctrl_c_says_how_to_continue(made, tmp_path):
     process = Forked(
         ["-m", "sketchlasso", "topics", "all", made / "many.topics", "-o", "many.images"],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""What must not change when nothing of substance changes."""
+"""Units, rotations, order and starting points do not change the solution."""
 
 import numpy as np
 import pytest

@@ -88,7 +88,7 @@ def test_memory_and_threads_do_not_change_the_answer():
     np.testing.assert_allclose(whole.alpha, apart.alpha, rtol=1e-9)
 
 
-def test_words_that_enter_together_are_told():
+def test_words_that_enter_together_are_all_kept():
     rng = np.random.default_rng(0)
     row = rng.normal(size=8)
     P = np.vstack([np.tile(row, (4, 1)), 0.3 * rng.normal(size=(20, 8))])

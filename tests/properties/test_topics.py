@@ -1,4 +1,4 @@
-"""What holds for every corpus and every graph of words."""
+"""Properties of every corpus and every graph of words."""
 
 import csv
 import io

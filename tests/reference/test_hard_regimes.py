@@ -1,4 +1,4 @@
-"""Where other square-root LASSO solvers stop: small residuals and interpolation."""
+"""Problems on which other square-root LASSO solvers stop: small residuals and interpolation."""
 
 import os
 from pathlib import Path

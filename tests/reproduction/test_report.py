@@ -1,4 +1,4 @@
-"""The quick form from end to end, the report it writes, and every sentence both ways."""
+"""The quick form from end to end, its report, and the sentences of either verdict."""
 
 import copy
 import json
@@ -151,7 +151,7 @@ def test_no_number_of_the_summary_is_typed_in(outcomes, name):
 
 
 def changed(outcomes, name, **values):
-    """Findings of an experiment whose results were made up in part; 'a__b' reaches inside."""
+    """Findings of an experiment with some results replaced; 'a__b' is the entry b of a."""
     stored = copy.deepcopy(outcomes[name].stored())
     for path, value in values.items():
         place = stored["results"]

@@ -1,11 +1,11 @@
-"""Running experiments: what is finished stays, what fails says so, what is stopped goes on."""
+"""Running experiments: finished ones are kept, failures reported, stopped runs continued."""
 
 import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks.datasets import MissingDataError
+from benchmarks.catalogue import MissingDataError
 from benchmarks.harness import run_steps
 from reproduction.contenders import clarabel_answer, clarabel_on_sketch, steps_of
 from reproduction.document import make_document, right_columns
@@ -87,7 +87,7 @@ def test_other_code_computes_anew(toys, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit()])
-def test_an_interrupted_run_goes_on_where_it_was(toys, tmp_path, stop):
+def test_an_interrupted_run_continues_where_it_was(toys, tmp_path, stop):
     toys.errors = {"second": stop}
     with pytest.raises(type(stop)):
         run_experiments(tmp_path, toys.all(), Plan())
@@ -201,12 +201,12 @@ def test_numbers_are_written_as_people_write_them():
     assert listed([1, 2, 3]) == "1, 2 and 3"
 
 
-def test_columns_of_numbers_stand_right():
+def test_columns_of_numbers_are_aligned_to_the_right():
     rows = (("1", "~ 2.5 s", "one"), ("-", ">= 1e-03 s", "2"))
     assert right_columns(Sheet("", ("a", "b", "c"), rows)) == [True, True, False]
 
 
-def test_results_of_other_code_do_not_take_the_report_down(toys, tmp_path):
+def test_results_of_other_code_do_not_break_the_report(toys, tmp_path):
     run_experiments(tmp_path, toys.all(), Plan())
     stored = json.loads((tmp_path / "results" / "second.json").read_text())
     stored["results"] = {"worth": 3}

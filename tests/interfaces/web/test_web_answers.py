@@ -1,4 +1,4 @@
-"""Every address answers, and says what the model says."""
+"""Every address answers with what the model returns."""
 
 import gzip
 import json

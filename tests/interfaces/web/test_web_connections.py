@@ -1,4 +1,4 @@
-"""Clients that hold on to connections: slow, silent, broken, and far too many."""
+"""Clients that keep connections open: slow, silent, broken, and far too many."""
 
 import os
 import re
@@ -217,7 +217,7 @@ def test_a_broken_body_is_no_reason_for_a_traceback(hurried, path, pause):
     assert hurried.errors.read_text() == ""
 
 
-def test_where_all_connections_work_the_next_is_told_to_come_again(imager, monkeypatch):
+def test_where_all_connections_work_the_next_gets_retry_after(imager, monkeypatch):
     work, real = Blocked(), Answers.image
     monkeypatch.setattr(Answers, "image", lambda self, query: work() and real(self, query))
     limits = Limits(connections=2, workers=2)
@@ -248,7 +248,7 @@ def test_where_all_connections_work_the_next_is_told_to_come_again(imager, monke
 
 @contextmanager
 def crowded(imager, monkeypatch, limits, number):
-    """Serve with so many queries under way that do not end; where, and the work they wait for."""
+    """Serve with so many queries that do not end; yields the address and their work."""
     work, real = Blocked(), Answers.image
     monkeypatch.setattr(Answers, "image", lambda self, query: work() and real(self, query))
     image = LAST.replace(b"health", b"image?word=sea")
@@ -270,7 +270,7 @@ def crowded(imager, monkeypatch, limits, number):
 ALWAYS, NEVER = 1e-9, 1e9
 
 
-def test_what_is_taken_up_late_beside_many_others_is_refused_before_any_work(imager, monkeypatch):
+def test_a_late_request_beside_many_others_is_refused_before_any_work(imager, monkeypatch):
     limits = Limits(workers=FEW, late_seconds=ALWAYS)
     with crowded(imager, monkeypatch, limits, FEW) as (address, lines, work):
         with httpx.Client(base_url=address) as client:
@@ -290,7 +290,7 @@ def test_what_is_taken_up_late_beside_many_others_is_refused_before_any_work(ima
 
 
 @pytest.mark.parametrize(("late", "number"), [(NEVER, FEW), (ALWAYS, FEW - 1)])
-def test_what_is_in_time_or_beside_few_others_is_answered(imager, monkeypatch, late, number):
+def test_a_request_in_time_or_beside_few_others_is_answered(imager, monkeypatch, late, number):
     limits = Limits(workers=FEW, late_seconds=late)
     with crowded(imager, monkeypatch, limits, number) as (address, _, _):
         assert httpx.get(f"{address}/api/health").json() == {"status": "ok", "inside": number}

@@ -16,7 +16,7 @@ from sketchlasso.interfaces.web.routes import SOLVED
 
 
 class Blocked:
-    """Work that lasts until it is let go, and counts how much of it runs at once."""
+    """Work that lasts until it is released, and counts how much of it runs at once."""
 
     def __init__(self):
         self.free = threading.Event()
@@ -120,7 +120,7 @@ def blocked(monkeypatch):
     work.free.set()
 
 
-def test_a_full_server_says_so_and_stays_awake(imager, blocked):
+def test_a_full_server_answers_503_and_stays_responsive(imager, blocked):
     patient = Limits(workers=1, waiting=1, wait_seconds=60, seconds=60)
     application = create_app(imager, limits=patient)
 
@@ -172,7 +172,7 @@ def test_a_full_server_refuses_queries_before_it_reads_them(imager, blocked):
         assert answer.headers.get_list("x-frame-options") == ["DENY"]
 
 
-def test_every_address_that_solves_is_refused_at_the_door(imager):
+def test_every_address_that_solves_can_answer_503(imager):
     paths = create_app(imager).openapi()["paths"]
     busy = {path for path, about in paths.items() if "503" in about["get"]["responses"]}
     # Completions have a worker of their own, topics and the map a thread.

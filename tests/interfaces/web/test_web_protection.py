@@ -1,4 +1,4 @@
-"""Headers, hosts and methods."""
+"""Headers, hosts and methods that protect the explorer."""
 
 import re
 

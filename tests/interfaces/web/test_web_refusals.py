@@ -1,4 +1,4 @@
-"""What cannot be answered gets its status and one sentence, and nothing breaks."""
+"""Requests that cannot be answered get their status and one sentence."""
 
 import socket
 from contextlib import closing

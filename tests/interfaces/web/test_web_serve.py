@@ -1,4 +1,4 @@
-"""The server as a process: it says where it is, warns, and ends when it is told to."""
+"""The server as a process: it prints its address, warns, and ends on request."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""Estimators on X in blocks of rows: the same models as in memory, and X never collected."""
+"""Estimators on X in blocks of rows: the same models as in memory, without collecting X."""
 
 from itertools import pairwise
 

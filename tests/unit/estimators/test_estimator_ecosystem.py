@@ -156,7 +156,7 @@ def test_weights_and_groups_are_routed():
 
 
 class Recorder:
-    """Writes down what an estimator says of its fit."""
+    """Records the calls that an estimator makes during its fit."""
 
     def __init__(self, impatient=False):
         self.heard, self.rounds, self.impatient = [], [], impatient
@@ -185,7 +185,7 @@ class Recorder:
 
 
 @pytest.mark.parametrize("model", [*models(), SketchTransformer(rank=4)], ids=repr)
-def test_callbacks_hear_begin_and_end(model):
+def test_callbacks_get_begin_and_end(model):
     pytest.importorskip("sklearn.callback")
     X, y = make()
     recorder = Recorder()

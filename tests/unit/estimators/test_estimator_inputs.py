@@ -1,4 +1,4 @@
-"""Every kind of X and y that users bring, and what comes back of it."""
+"""Every kind of X and y that users pass, and what is returned for it."""
 
 import numpy as np
 import pytest

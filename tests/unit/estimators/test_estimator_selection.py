@@ -95,7 +95,7 @@ def test_the_radius_is_chosen_with_the_penalty():
 
 
 @pytest.mark.filterwarnings("always::sketchlasso.errors.GridEdgeWarning")
-def test_the_edge_of_the_grid_is_told():
+def test_the_edge_of_the_grid_is_warned_of():
     X, y = make(noise=0.01)
     with pytest.warns(GridEdgeWarning, match=r"smallest of the grid.*lower alpha_min_ratio\.") as w:
         SqrtLassoCV(alphas=5, alpha_min_ratio=0.5).fit(X, y)
@@ -123,7 +123,7 @@ def test_penalties_that_leave_no_feature_are_called_too_large():
         SqrtLassoCV(alphas=[1000.0, 900.0, 800.0]).fit(X, y)
 
 
-def test_the_edge_is_told_of_the_response_it_is_at():
+def test_the_warning_names_the_response_at_the_edge():
     X, y = make()
     noise = np.random.default_rng(0).standard_normal(M)
     with pytest.warns(GridEdgeWarning, match="penalty of target 1, 10,") as warned:
@@ -147,7 +147,7 @@ def test_one_warning_names_ten_of_many_targets():
 
 @pytest.mark.filterwarnings("error::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("factor", [0.0, np.inf])
-def test_a_penalty_without_a_say_has_no_edge(factor):
+def test_a_penalty_without_effect_has_no_edge(factor):
     X, y = make()
     SqrtLassoCV(alphas=5, penalty_factor=np.full(X.shape[1], factor)).fit(X, y)
 

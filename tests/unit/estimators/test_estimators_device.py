@@ -71,6 +71,6 @@ def test_an_unknown_device_is_refused(made, device):
         sl.SqrtLasso(device=device).fit(*made)
 
 
-def test_a_device_without_work_is_told(made):
+def test_a_device_without_work_is_warned_of(made):
     with pytest.warns(DeviceWarning, match="without a sketch"):
         sl.SqrtLasso(sketch=None, device="torch").fit(*made)

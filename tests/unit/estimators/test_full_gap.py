@@ -1,4 +1,4 @@
-"""full_gap_ says what the solver knows, and knows constants and features without a penalty."""
+"""full_gap_ is the solver's certificate, also with constant columns and unpenalised features."""
 
 import numpy as np
 import pytest

@@ -82,7 +82,7 @@ def test_y_times_c_is_coef_times_c_at_the_same_penalty(method):
 
 @pytest.mark.parametrize("kind", ["constant", "free", "excluded"])
 @pytest.mark.parametrize("method", [None, "exact"])
-def test_where_no_penalty_has_a_say_a_model_is_fitted_all_the_same(kind, method):
+def test_a_model_is_fitted_where_no_penalty_has_an_effect(kind, method):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
     X = np.ones_like(X) if kind == "constant" else X

@@ -284,7 +284,7 @@ def test_rows_of_a_parquet_shard_need_numbers_and_a_target(tmp_path):
     assert "has no target in row 2, column 'y'" in text
 
 
-def test_no_file_is_said_so(tmp_path):
+def test_places_without_files_are_refused(tmp_path):
     assert "no file matches" in refusal(StoredFileError, read_shards, tmp_path / "*.npz")
     assert "holds no file of a known format" in refusal(StoredFileError, read_shards, tmp_path)
     text = refusal(StoredFileError, read_shards, tmp_path / "a.npz")

@@ -69,7 +69,7 @@ def test_truncated_and_damaged_compressed_text(tmp_path, name, ending):
 
 
 @pytest.mark.parametrize("ending", PACKERS)
-def test_a_mistake_in_sound_compressed_text_is_told_as_one(tmp_path, ending):
+def test_a_mistake_in_sound_compressed_text_is_reported_as_one(tmp_path, ending):
     path = tmp_path / f"a.svm{ending}"
     path.write_bytes(PACKERS[ending].compress(b"1 1:2\nspam 1:2\n"))
     assert "the label 'spam' in line 2" in refusal(InvalidInputError, read_table, path)

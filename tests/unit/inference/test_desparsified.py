@@ -41,7 +41,7 @@ def found(wide):
     return desparsified(*wide)
 
 
-def test_hdis_scores_estimate_and_noise_give_hdis_results(hdi):
+def test_scores_estimate_and_noise_of_hdi_give_its_results(hdi):
     X, y, Z, table = hdi
     found = desparsified(X, y, scores=Z, initial=table[:, 6], noise=HDI_NOISE)
     np.testing.assert_allclose(found.estimate, table[:, 0], rtol=0, atol=1e-12)
@@ -257,7 +257,7 @@ def test_progress_counts_scores(wide):
     assert seen[-1] == (90, 90)
 
 
-def test_scores_go_on_after_an_accident(tmp_path, monkeypatch):
+def test_scores_continue_after_an_interruption(tmp_path, monkeypatch):
     monkeypatch.setattr("sketchlasso.inference.column_problems.TARGETS_PER_PART", 25)
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((40, 70)), rng.standard_normal(40)

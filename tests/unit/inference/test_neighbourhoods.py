@@ -1,4 +1,4 @@
-"""Neighbourhoods: edges, both rules, half-samples, tests of pairs, parts that outlive accidents."""
+"""Neighbourhoods: edges, both rules, half-samples, tests of pairs, resumable parts."""
 
 import csv
 import json
@@ -156,7 +156,7 @@ def test_edge_attributes_reach_every_file(tmp_path):
         assert graph.to_networkx().edges[names[a], names[b]]["stability"] == share
 
 
-def test_an_interrupted_call_goes_on_where_it_ended(tmp_path, monkeypatch):
+def test_an_interrupted_call_continues_where_it_ended(tmp_path, monkeypatch):
     monkeypatch.setattr("sketchlasso.inference.column_problems.TARGETS_PER_PART", 4)
     X, path = chained(m=60), tmp_path / "genes"
     options = {"n_half_samples": 2, "random_state": 7}

@@ -1,4 +1,4 @@
-"""What a first call costs, what it says, and where its result is kept."""
+"""First calls of kernels: their cost, their note, and where compiled code is kept."""
 
 import ast
 import gc

@@ -100,7 +100,7 @@ def test_factors_of_the_user_are_taken_at_their_word_unless_x_came_with_them():
     refusal(InvalidInputError, sl.sqrt_lasso_path, X[::-1], Y, known, alphas=[1.0])
 
 
-def test_swapped_arguments_are_told_in_a_sentence():
+def test_swapped_arguments_are_refused_in_a_sentence():
     found = made()
     for call in (
         lambda: sl.cross_validate(X, found, Y),

@@ -269,7 +269,7 @@ def test_a_callback_that_stops_ends_the_search_with_what_it_has():
     assert np.isfinite(found.mean()[0][found.best().radius_index, found.best().alpha_index])
 
 
-def test_decided_asks_for_as_many_penalties_as_told():
+def test_decided_needs_the_given_number_of_penalties():
     line = np.array([3.0, 1.0, 2.0, 2.5])
     cost = line + 0.01 * np.arange(5)[:, None]
     assert decided(cost, 2)

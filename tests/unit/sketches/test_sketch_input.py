@@ -1,4 +1,4 @@
-"""Bad input: one test a kind, and the whole sentence."""
+"""Bad input: one test per kind, and the whole sentence."""
 
 import re
 

@@ -174,7 +174,7 @@ def test_numbers_beyond_single_precision_prove_no_less(size):
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-6])
-def test_what_pytorch_was_told_to_trade_for_speed_is_not_traded(tol):
+def test_settings_of_pytorch_do_not_reduce_precision(tol):
     rng = np.random.default_rng(0)
     P = rng.normal(size=12) + 1e-3 * rng.normal(size=(3000, 12))
     batch = Batch.build(P, rng.normal(size=(4, 12)), 0.5, alpha=1.0, radius=0.01)
@@ -220,7 +220,7 @@ def test_an_interruption_returns_what_is_solved():
     assert np.isfinite(found.primal).all()
 
 
-def test_memory_that_runs_out_is_told():
+def test_memory_that_runs_out_is_reported():
     device = devices.open_device("torch")
     with pytest.raises(InvalidInputError, match="ran out of memory"), device.at_work():
         raise torch.OutOfMemoryError("no")
@@ -240,7 +240,7 @@ def test_a_warm_start_outside_the_constraint_is_brought_inside(device):
     assert np.allclose(found.primal, solve(bounded).primal, rtol=1e-5)
 
 
-def test_a_callback_hears_of_chunks():
+def test_a_callback_gets_chunks():
     heard = []
     batch = make_batch(count=50, n=3000)
     solve(batch, settings=replace(ON_DEVICE, device_memory=2 * 2**20, callback=heard.append))

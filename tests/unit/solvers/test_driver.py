@@ -21,7 +21,7 @@ def make_batch(size=6, n=80, k=12, radius=0.3, seed=0, **options):
 
 
 class Stubborn:
-    """An algorithm that never gets anywhere."""
+    """An algorithm that makes no progress."""
 
     def __init__(self, value=0.0):
         self.value = value
@@ -109,7 +109,7 @@ def test_chunks_and_threads_do_not_change_the_answer():
     np.testing.assert_allclose(whole.coef.toarray(), cut.coef.toarray(), atol=1e-5)
 
 
-def test_the_callback_hears_of_every_round():
+def test_the_callback_gets_every_round():
     heard: list[Progress] = []
     solution = solve(make_batch(), settings=Settings(callback=heard.append))
     assert heard[-1].solved == heard[-1].total == 6

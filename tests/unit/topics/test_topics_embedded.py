@@ -1,4 +1,4 @@
-"""The corpus that every machine has."""
+"""The corpus of docstrings, which every machine has."""
 
 import json
 import textwrap

@@ -1,4 +1,4 @@
-"""Asking a corpus about words."""
+"""Images of words of a corpus."""
 
 import pickle
 import subprocess
@@ -285,7 +285,7 @@ def test_the_whole_vocabulary_at_once(imager, tmp_path):
     assert "words" in repr(loaded)
 
 
-def test_an_unfinished_run_goes_on(imager, tmp_path, monkeypatch):
+def test_an_unfinished_run_continues(imager, tmp_path, monkeypatch):
     monkeypatch.setattr("sketchlasso.topics.word_images.WORDS_PER_PART", 8)
     whole = imager.image_all(tmp_path / "whole", 3)
 

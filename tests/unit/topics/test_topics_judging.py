@@ -1,4 +1,4 @@
-"""Images are judged on documents they were not made from, and words found as people write them."""
+"""Images are judged on documents they were not made from; words are found in any case."""
 
 import math
 import pickle

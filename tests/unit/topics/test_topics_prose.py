@@ -1,4 +1,4 @@
-"""Of a docstring the prose stays and the rest goes."""
+"""Docstrings are reduced to their prose."""
 
 import pytest
 

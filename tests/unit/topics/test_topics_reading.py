@@ -1,4 +1,4 @@
-"""Documents come in from strings, folders, tables of text, and files of counts."""
+"""Documents read from strings, folders, tables of text, and files of counts."""
 
 import bz2
 import gzip

@@ -22,7 +22,8 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils.extmath import randomized_svd
 
-from benchmarks.datasets import QUICK_ROWS, data_file
+from benchmarks.catalogue import arrays_of
+from benchmarks.datasets import QUICK_ROWS
 from sketchlasso.sketches import sketch
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -45,10 +46,9 @@ class Row:
 
 def data_sets(quick: bool) -> dict[str, Any]:
     """The text matrices; a sample of rows when quick."""
-    rcv1 = sparse.load_npz(data_file("rcv1", "rcv1_X.npz"))
-    counts = sparse.load_npz(data_file("20news_bydate", "train_counts.npz"))
     rcv1, counts = (
-        sparse.csr_array(X[:QUICK_ROWS] if quick else X).astype(np.float64) for X in (rcv1, counts)
+        sparse.csr_array(X[:QUICK_ROWS] if quick else X)
+        for X, _ in map(arrays_of, ("rcv1_topics", "20news_bydate"))
     )
     weighted = sparse.csr_array(TfidfTransformer(sublinear_tf=True).fit_transform(counts))
     return {"rcv1": rcv1, "20news counts": counts, "20news tf-idf": weighted}
