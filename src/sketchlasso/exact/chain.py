@@ -96,7 +96,9 @@ class Chain:
         self.target = target
         self._gram, self._whole = gram, whole
         self._tol, self._max_rounds = tol, max_rounds
-        self._knots = KnotWalk(target, gram) if knots and KnotWalk.possible(target) else None
+        self._knots: KnotWalk | None = None
+        if knots and KnotWalk.possible(target):
+            self._knots = KnotWalk(target, gram, whole)
         self._walk: Walk | None = None
         self._exact_end: tuple[IntArray, FloatArray, FloatArray] | None = None
         # A point that cannot be made more exact.

@@ -33,8 +33,11 @@ from sketchlasso.kernels.gram_path import (
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# With more active columns a knot costs more than a penalty of another solver.
+# With more active columns knots cost more than penalties of another solver: with a Gram matrix of
+# all columns, and with one that grows unless there are only few rows, whose paths end early.
 MOST_ACTIVE = 1000
+MOST_ACTIVE_GROWING = 200
+FEW_ROWS = 500
 NO_COLUMNS = np.empty(0, dtype=np.int64)
 # A column that keeps less than this share of its weight is not trusted to a downdate.
 SAFE_SHARE = 1e-4
@@ -224,11 +227,14 @@ class KnotWalk:
     """A place on the path of one response on one row set, and the way down from there.
 
     The walk only proposes solutions: it uses the columns that the Gram matrix holds, to the
-    precision of that matrix.
+    precision of that matrix. A `whole` one holds all columns.
     """
 
-    def __init__(self, target: Target, gram: TrainingGram) -> None:
+    def __init__(self, target: Target, gram: TrainingGram, whole: bool) -> None:
         self._target, self._gram = target, gram
+        self._rows = int(np.count_nonzero(target.training.weights))
+        grows = not whole and self._rows > FEW_ROWS
+        self._most_active = min(MOST_ACTIVE, MOST_ACTIVE_GROWING) if grows else MOST_ACTIVE
         self._v = target.training.correlate(target.y)
         self._support, self._signs, self._level = NO_COLUMNS, np.empty(0), np.inf
         # The face where the last walk ended, its active columns (-1 where it cannot be used), and
@@ -251,8 +257,7 @@ class KnotWalk:
         Penalties are values of alpha, or of lambda where `squared`.
         """
         columns = self._gram.columns
-        rows = int(np.count_nonzero(self._target.training.weights))
-        most = min(len(columns), rows, MOST_ACTIVE)
+        most = min(len(columns), self._rows, self._most_active)
         out = blank_solutions(len(penalties), most)
         done, knots, ended = 0, 0, -1
         self.exact_end = None

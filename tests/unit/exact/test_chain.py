@@ -139,7 +139,7 @@ def test_a_walk_begins_again_at_any_solution():
     descent = Descent(X, y, None, Terms(), 1e-9)
     gram = descent.chain(0, 0)._gram
     lambdas = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() * np.geomspace(0.9, 0.05, 12)
-    walk = KnotWalk(descent.target(0, 0), gram)
+    walk = KnotWalk(descent.target(0, 0), gram, whole=True)
     whole = walk.find(lambdas, squared=True)
     assert len(whole) == 12 and len(whole.points[5][0]) > 2
     walk.move_to(whole, 5)
@@ -156,7 +156,7 @@ def test_no_walk_begins_with_columns_that_depend_on_each_other(last):
     X, y = make()
     X[:, 1] = X[:, 0] + last * X[:, 2]
     descent = Descent(X, y, None, Terms(), 1e-9)
-    walk = KnotWalk(descent.target(0, 0), descent.chain(0, 0)._gram)
+    walk = KnotWalk(descent.target(0, 0), descent.chain(0, 0)._gram, whole=True)
     columns = np.array([0, 1])
     start = Stretch([(columns, np.ones(2))], *np.ones((5, 1)), knots=0)
     walk.move_to(start, 0)
