@@ -88,6 +88,8 @@ def solved(recipe, shares, **more):
 # Nearly an interpolation, with a few rows more than columns: the residual is far smaller than y.
 @example(Recipe(1, 32, 28, 1.0, 1e-6, False, False, False, True, False))
 @example(Recipe(3, 32, 28, 1.0, 1e-5, False, False, False, True, False))
+# An exact fit whose dual point violates a further constraint whenever it meets the last ones.
+@example(Recipe(131927, 101, 98, 0.1, 0.0, False, False, False, True, False))
 @settings(max_examples=120)
 def test_every_problem_is_solved_and_certify_agrees(recipe):
     found, again = solved(recipe, (1.1, 0.5, 0.1, 0.01), tol=1e-6)

@@ -34,7 +34,7 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 # Relative gap that is not worth improving.
 TIGHT = 1e-9
 # Rounds in which violated constraints join those of the support, and rounds without the support.
-SUPPORT_ROUNDS = 5
+SUPPORT_ROUNDS = 10
 VIOLATED_ROUNDS = 2
 # Violated constraints that join in a round, and that may join at all.
 MOST_JOINING = 64
