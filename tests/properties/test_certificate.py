@@ -166,6 +166,10 @@ def root(value):
         stored=False,
     )
 )
+# What the column sees of the shortest point with its sign underflows.
+@example(
+    Case(((3.0,),), (1e9,), (1.0,), 5e-324, (1.0,), (1e-40,), *3 * (False,)),
+)
 # A column without a penalty overflows once its rows are weighted.
 @example(
     Case(

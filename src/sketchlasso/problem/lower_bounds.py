@@ -35,6 +35,10 @@ LITTLE_SHARE = 1e-10
 MARGIN = 10.0
 # The second bound is not worth its work where it can gain no more than this share.
 LEAST_GAIN = 1e-9
+# What columns see of shorter points may underflow.
+SHORTEST = 1e-100
+# A product of two numbers may underflow by this much.
+SMALLEST = np.finfo(np.float64).smallest_subnormal
 # Operations of a decomposition of the columns of little penalty.
 MOST_WORK = 4e8
 
@@ -91,13 +95,14 @@ class LowerBounds:
         """Prepare directions (m, p) on scaled rows, for the responses `which` (p,).
 
         They lose what the intercept and the unpenalised columns see of them, and become of length
-        one; those that are `points` become no longer than one.
+        one; those that are `points` become no longer than one, if none is very short.
         """
         directions = self.view.centre(directions)
         if self.free is not None:
             directions = self.free.clear(directions)
-        if points:
-            directions = directions / np.maximum(lengths(directions), 1.0)
+        length = lengths(directions)
+        if points and (length > SHORTEST).all():
+            directions = directions / np.maximum(length, 1.0)
         else:
             directions = unit(directions)
         responses = self.responses
@@ -150,7 +155,8 @@ class LowerBounds:
     @cached_property
     def rounding(self) -> FloatArray:
         """Rounding (n,) of what the columns see of a direction of length one."""
-        return np.asarray(rounding_of_sums(len(self.responses)) * self.sizes)
+        m = len(self.responses)
+        return np.asarray(rounding_of_sums(m) * self.sizes + m * SMALLEST)
 
     @cached_property
     def largest_rounding(self) -> float:
