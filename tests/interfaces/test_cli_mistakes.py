@@ -241,3 +241,22 @@ def test_inaccurate_results_end_in_code_1(call):
 def test_the_ratio_of_penalties(call):
     told = call("path {data}/houses.csv --target price --alpha-min-ratio 2", code=2).stderr
     assert told.endswith("--alpha-min-ratio must be strictly between 0 and 1, not 2.0.\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("fit houses.csv --target price -o houses.csv", "--output houses.csv"),
+        ("fit houses.csv --target price -o ./link.csv", "--output link.csv"),
+        ("fit houses.csv --target-file link.csv -o houses.csv", "--output houses.csv"),
+        ("predict houses.model houses.csv -o houses.csv", "--output houses.csv"),
+        ("fit houses.csv --target price -o a.png --plot a.png", "--plot a.png"),
+    ],
+)
+def test_no_file_that_is_read_is_replaced(refused, files, tmp_path, command, name):
+    table = (files / "houses.csv").read_bytes()
+    (tmp_path / "houses.csv").write_bytes(table)
+    (tmp_path / "link.csv").symlink_to("houses.csv")
+    told = refused(command, 2)
+    assert f"{name} would replace a file that this command reads or writes" in told
+    assert (tmp_path / "houses.csv").read_bytes() == table

@@ -314,3 +314,20 @@ def test_leaving_out_divides_columns_as_the_model_did(call, files):
     X = table.X * units / sl.load_model("h.model").scale_
     alone = sl.SqrtLasso(2.0, standardize=False, sketch=None).fit(X[1:], table.y[1:])
     assert printed["prediction"][0] == pytest.approx(alone.predict(X[:1])[0], rel=1e-4)
+
+
+def test_predict_rows_whose_target_is_missing(call, houses):
+    call("fit houses.csv --target price --drop key --impute mean -o houses.model")
+    lines = (houses / "houses.csv").read_text(encoding="utf-8").splitlines()
+    lines[1:4] = [f"{line.rpartition(',')[0]}," for line in lines[1:4]]
+    (houses / "new.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    said = call("predict houses.model new.csv -o new.npz", 2).stderr
+    assert said.endswith("with --impute drop, or read the features alone with --drop price.\n")
+    call("predict houses.model new.csv --drop price -o predicted.csv")
+    assert read_table("predicted.csv").X.shape[0] == ROWS
+    # In blocks too, without gaps in the features.
+    table = read_table("houses.csv", target="price", drop=["key", "rooms", "city", "garden"])
+    write_table("plain.csv", table)
+    call("fit plain.csv --target price -o plain.model")
+    call("predict plain.model plain.csv --drop price --memory 1GB -o blocks.csv")
+    assert read_table("blocks.csv").X.shape[0] == ROWS

@@ -234,7 +234,7 @@ class Gathered:
         error = InvalidInputError(
             f"{self._source} has {'a column' if one else f'{len(faults)} columns'} that cannot be "
             f"used as {'it is' if one else 'they are'}: {named}; ",
-            *_remedies(columns, faults),
+            *_remedies(columns, faults, fitted=encoding is not None),
             ".",
         )
         error.column_names = columns.names
@@ -263,13 +263,15 @@ class Gathered:
             raise InvalidInputError(
                 "no row is left without missing values; fill them with ",
                 Argument("impute", "mean"),
-                " or 'median', or leave out the columns that are mostly empty.",
+                " or ",
+                Argument("impute", "median"),
+                ", or leave out the columns that are mostly empty.",
             )
         return kept, notes
 
 
-def _remedies(columns: Columns, faults: Sequence[_ColumnFault]) -> Iterator[Part]:
-    """Yield the remedies of all faults, as parts of a message."""
+def _remedies(columns: Columns, faults: Sequence[_ColumnFault], *, fitted: bool) -> Iterator[Part]:
+    """Yield the remedies of all faults, as parts of a message; a model may be `fitted` already."""
     ways = list(dict.fromkeys(way for _, _, way in faults if way))
     gaps = (FILL, UNFILLED, UNTARGETED)
     ways.sort(key=lambda way: way not in gaps)
@@ -280,6 +282,9 @@ def _remedies(columns: Columns, faults: Sequence[_ColumnFault]) -> Iterator[Part
             dropped += [" ", Argument("drop", [columns.reference(place)])]
         named = "the column" if len(rest) == 1 else "columns"
         ways.append((f"leave {named} out with", *dropped))
+    if fitted and UNTARGETED in ways and columns.target is not None:
+        target = columns.reference(columns.target)
+        ways.append(("read the features alone with ", Argument("drop", [target])))
     for number, way in enumerate(ways):
         yield from (", or ", *way) if number else way
 

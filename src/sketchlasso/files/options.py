@@ -155,6 +155,7 @@ class ReadOptions:
         else:
             wanted = [rule.name for rule in self.encoding.columns]
             features = _found(title, known, width, wanted)
+            chosen = None if chosen in dropped else chosen
             for position in dropped.intersection(features):
                 raise InvalidInputError(
                     Argument("drop", [position if known is None else known[position]]),

@@ -9,6 +9,7 @@ __all__ = [
     "Model",
     "Regressor",
     "Search",
+    "as_drawn",
     "class_signs",
     "visible",
     "visible_in_json",
@@ -45,6 +46,15 @@ def visible(text: str, keep: str = "") -> str:
         return character if character in keep else character.encode("unicode_escape").decode()
 
     return HIDDEN.sub(escaped, text)
+
+
+def as_drawn(text: str) -> str:
+    r"""Return text for Matplotlib, which takes what is between two dollars for a formula.
+
+    >>> as_drawn("cost in $ per $")
+    'cost in \\$ per \\$'
+    """
+    return visible(text).replace("$", r"\$")
 
 
 def visible_in_json(document: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces import visible
+from sketchlasso.interfaces import as_drawn, visible
 
 SHOWN_WORDS = 24  # of a topic, on the page
 # Topics beyond the colours have other markers; the key names the largest topics.
@@ -275,12 +275,13 @@ def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> 
 
     figure = Figure(figsize=(9.6, 5.4), layout="constrained")
     axes = figure.add_subplot()
-    below = np.zeros(len(names))
+    places, below = np.arange(len(names)), np.zeros(len(names))
     for number, topic in enumerate(topics.topics):
         shading = ("", "//", "..", "xx")[number // len(COLOURS) % 4]
-        axes.bar(names, shares[:, number], bottom=below, color=colour_of(number), hatch=shading,
-                 edgecolor="white", linewidth=0.4, label=str(topic))  # fmt: skip
+        axes.bar(places, shares[:, number], bottom=below, color=colour_of(number), hatch=shading,
+                 edgecolor="white", linewidth=0.4, label=as_drawn(str(topic)))  # fmt: skip
         below += shares[:, number]
+    axes.set_xticks(places, [as_drawn(str(name)) for name in names])
     axes.set_ylabel("share of the documents' words")
     axes.tick_params(axis="x", rotation=90 if len(names) > 12 else 0)
     figure.legend(loc="outside right upper", fontsize=7)

@@ -21,7 +21,7 @@ from sketchlasso import errors
 from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.app import loaded
 from sketchlasso.interfaces.cli import Exit, exit_of
-from sketchlasso.interfaces.commands.outputs import check_files
+from sketchlasso.interfaces.commands.outputs import check_files, check_not_read
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
 
@@ -98,6 +98,7 @@ def _run(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             check_files(files)
+            check_not_read(files, [value for name, value in values.items() if name not in files])
             for name, group in groups.items():
                 values[name] = group(
                     **{field.name: values.pop(field.name) for field in fields(group)}

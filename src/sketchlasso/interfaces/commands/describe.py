@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.interfaces import Model, Search
+from sketchlasso.interfaces import Model, Search, as_drawn
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.outputs import panels, save_picture
 from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, evenly, label, sheet_of, short
@@ -214,7 +214,7 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
     if by_penalty and len(names) > 1:
         kind = "classes" if hasattr(estimator, "classes_") else "targets"
         shown = f"{' and '.join(by_penalty)} of {names[0]}, the first of {len(names)} {kind}"
-        axes[by_penalty[0]].set_title(shown, fontsize="medium")
+        axes[by_penalty[0]].set_title(as_drawn(shown), fontsize="medium")
     _draw_effects(estimator, given, axes["effects"])
     save_picture(axes["effects"], path)
 
@@ -249,13 +249,13 @@ def _draw_effects(estimator: Model, given: Given, ax: Axes) -> None:
     values = [float(effects[place]) for place in listed]
     names = [f"{whose[t]}: {feature_name(given.names, j)}".removeprefix(": ") for t, j in listed]
     ax.barh(range(len(listed)), values, color=[hue(int(value < 0)) for value in values])
-    ax.set_yticks(range(len(listed)), names)
+    ax.set_yticks(range(len(listed)), list(map(as_drawn, names)))
     # A few bars stay as thin as many.
     ax.set_ylim(min(-0.6, len(listed) - FEWEST_BARS - 0.4), max(len(listed), 1) - 0.4)
     ax.locator_params(axis="x", nbins=5)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_xlabel(EFFECT)
-    ax.set_title(_effects_title(estimator, given, len(listed)), fontsize="medium")
+    ax.set_title(as_drawn(_effects_title(estimator, given, len(listed))), fontsize="medium")
 
 
 def score_curves(estimator: Search) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +42,24 @@ def check_files(files: Mapping[str, Path | None]) -> None:
     plot = files.get("plot")
     if plot is not None and plot.suffix.lower() not in PICTURES:
         _refuse(plot, "a picture", ".png, .svg or .pdf")
+
+
+def check_not_read(files: Mapping[str, Path | None], values: Iterable[Any]) -> None:
+    """Refuse, before the work, files that would replace each other or what the command reads.
+
+    `files` are those of the options --output and --plot, and `values` all other arguments.
+    """
+    given = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    used = {os.path.realpath(path) for path in given if isinstance(path, Path)}
+    for name, path in files.items():
+        if path is None:
+            continue
+        if os.path.realpath(path) in used:
+            raise InvalidInputError(
+                f"--{name} {path} would replace a file that this command reads or writes; choose "
+                "another name."
+            )
+        used.add(os.path.realpath(path))
 
 
 def check_table(path: Path | None, text: bool = False) -> None:

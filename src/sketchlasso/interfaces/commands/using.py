@@ -362,7 +362,8 @@ def _read_like(
     named_svmlight = any(".svm" in name or ".libsvm" in name for name in names_read)
     if named_svmlight or options.format == "svmlight":
         return read(replace(options, n_features=options.n_features or int(facts["n_features"])))
-    if options.names_target() or target is None or names is None:
+    # A target that is left out is not read: its rows are predicted even where it is missing.
+    if options.names_target() or target is None or names is None or target in (options.drop or []):
         return read(options)
     if first.name.startswith("docword.") or options.format == "bag-of-words":
         given = read(options)

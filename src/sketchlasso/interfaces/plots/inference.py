@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
-from sketchlasso.interfaces import Regressor
+from sketchlasso.interfaces import Regressor, as_drawn
 from sketchlasso.interfaces.plots.canvas import WIDE, Axes, Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_index, check_top, feature_labels, not_accepted
 from sketchlasso.interfaces.plots.labels import label_points
@@ -78,7 +78,7 @@ class ForestDisplay(Display):
         self.bars_ = ax.hlines(heights, *self.interval[:, chosen], color=hue(0), linewidth=2.2)
         options = {"marker": "o", "markersize": 4.5, "color": hue(1), "linestyle": "", **line_kw}
         (self.points_,) = ax.plot(self.estimate[chosen], heights, zorder=3, **options)
-        ax.set_yticks(heights, [str(self.names[j]) for j in chosen])
+        ax.set_yticks(heights, [as_drawn(str(self.names[j])) for j in chosen])
         ax.set_ylim(-0.7, max(len(chosen), 1) - 0.3)
         ax.set_xlabel(words)
         return self

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sketchlasso.interfaces import as_drawn
 from sketchlasso.interfaces.plots.canvas import Axes, extent_in_points, font_points, ink, settle
 from sketchlasso.types import FloatArray
 
@@ -52,6 +53,7 @@ def label_line_ends(
     """
     if not lines:
         return []
+    texts = list(map(as_drawn, texts))
     settle(ax)
     size = font_points()
     left = 1.03 if outside else _stretch(ax, (1.5 + max(map(len, texts))) * size)
@@ -103,6 +105,7 @@ def label_points(
     """
     if not len(points):
         return []
+    texts = list(map(as_drawn, texts))
     from matplotlib.transforms import Bbox
 
     settle(ax)

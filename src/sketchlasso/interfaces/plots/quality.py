@@ -10,6 +10,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.interfaces import as_drawn
 from sketchlasso.interfaces.plots import canvas
 from sketchlasso.interfaces.plots.canvas import Axes, Display, dash, hue, ink
 from sketchlasso.interfaces.plots.inputs import line_of, not_accepted
@@ -272,7 +273,7 @@ class SpectrumDisplay(Display):
 
     def _words(self, number: int, relative: bool, unit: float) -> str:
         values, radius = self.singular_values[number], self.radii[number]
-        name = f"{self.names[number]}\n" if self.names[number] else ""
+        name = f"{as_drawn(self.names[number])}\n" if self.names[number] else ""
         if radius <= 0:
             return f"{name}rank {len(values)}, no radius"
         level = rf"{radius / unit:.2g} $\sigma_1$" if relative else f"{radius:.3g}"
