@@ -95,7 +95,8 @@ class LowerBounds:
         """
         directions = self.view.centre(directions)
         if self.free is not None:
-            directions = self.free.clear(directions)
+            # Where little is left of a direction, what the first centring left of a mean counts.
+            directions = self.view.centre(self.free.clear(directions))
         if points:
             directions = directions / np.maximum(lengths(directions), 1.0)
         else:
