@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from sketchlasso.data.validate import refuse_unreal
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import FloatArray, IntArray
 
@@ -155,8 +155,12 @@ def splitter_rows(cv: Any, X: Any, y: Any = None, groups: Any = None) -> RowSets
     n_samples = X if isinstance(X, int) else X.shape[0]
     dummy = np.zeros((n_samples, 1))
     given = isinstance(cv, Iterable) and not hasattr(cv, "split")
-    splits = iter(cv) if given else check_cv(cv).split(dummy, y, groups)
     try:
+        splitter = None if given else check_cv(cv)
+    except (TypeError, ValueError):
+        raise unaccepted("cv", cv, "a splitter, a number of folds >= 2 or pairs of rows") from None
+    try:
+        splits = iter(cv) if splitter is None else splitter.split(dummy, y, groups)
         pairs = [(np.asarray(train), np.asarray(test)) for train, test in splits]
     except ValueError as error:
         raise InvalidInputError(f"the splitter refused these data: {error}") from None
@@ -180,6 +184,9 @@ def _row_set(fold: int, train: Any, test: Any, n_samples: int) -> RowSet:
 
 def _indices(source: str, rows: Any, n_samples: int) -> IntArray:
     """Numbers of rows, from numbers or a mask, checked; `source` is where they come from."""
+    number = rows.ndim == 1 and (rows.size == 0 or rows.dtype.kind in "biuf")
+    if not number or (rows.size > 0 and (rows != np.floor(rows)).any()):
+        raise InvalidInputError(f"{source} must hold numbers of rows in one dimension, or a mask.")
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
     if len(rows) and (rows.min() < 0 or rows.max() >= n_samples):
         raise InvalidInputError(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.linalg.rows import lengths, read_only
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray, SparseRows
 
@@ -287,7 +287,10 @@ def _roots(
 def _factors(penalty_factor: ArrayLike | None, size: int, n: int) -> FloatArray:
     if penalty_factor is None:
         return np.ones(n)
-    factor = np.asarray(penalty_factor, dtype=np.float64)
+    try:
+        factor = np.asarray(penalty_factor, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise unaccepted("penalty_factor", penalty_factor, "numbers >= 0") from None
     if factor.shape not in ((n,), (size, n)):
         raise InvalidInputError(
             f"penalty_factor has shape {factor.shape}; pass ({n},) or ({size}, {n})"

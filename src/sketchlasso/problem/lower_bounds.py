@@ -99,7 +99,8 @@ class LowerBounds:
         """
         directions = self.view.centre(directions)
         if self.free is not None:
-            directions = self.free.clear(directions)
+            # Where little is left of a direction, what the first centring left of a mean counts.
+            directions = self.view.centre(self.free.clear(directions))
         length = lengths(directions)
         if points and (length > SHORTEST).all():
             directions = directions / np.maximum(length, 1.0)

@@ -88,7 +88,10 @@ def check_alphas(alphas: ArrayLike) -> FloatArray:
 
 def check_nonnegative(name: str, values: ArrayLike) -> FloatArray:
     """Numbers >= 0 (inf allowed), as an array of at least one dimension."""
-    array = np.atleast_1d(np.asarray(values))
+    try:
+        array = np.atleast_1d(np.asarray(values))
+    except ValueError:
+        raise unaccepted(name, values, "numbers >= 0, in rows of equal length") from None
     if array.dtype.kind not in "biuf":
         raise unaccepted(name, values, "numbers >= 0")
     array = array.astype(np.float64)

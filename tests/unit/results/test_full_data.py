@@ -8,6 +8,9 @@ from tests.oracles import full_problem_reference
 
 from sketchlasso import Settings, build_problems, certify, sketch, solve
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.exact import solve_exact
+from sketchlasso.instances import weighted_rows
+from sketchlasso.problem.terms import Terms
 
 
 def make(seed, m=50, n=30):
@@ -127,6 +130,19 @@ def test_a_response_that_unpenalised_features_explain_has_no_gap():
     found = certify(X, X @ w + 2.0, w, 1.0, penalty_factor=factor)
     assert found.dual[0] <= found.primal[0] + 1e-12
     assert found.relative_gap[0] <= 1e-6
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("size", [1e3, 1e5, 1e7])
+def test_a_residual_that_unpenalised_features_explain_proves_no_false_bound(seed, size):
+    rng = np.random.default_rng(seed)
+    X, alpha, terms = rng.uniform(0.3, 1.0, (8, 2)), 1e-4, Terms(penalty_factor=[0.0, 1.0])
+    y, weights = X[:, 0] + rng.normal(size=8), np.array([1.0] + [1e-8] * 5 + [1.0] * 2)
+    rows = weighted_rows(weights)
+    best = solve_exact(X, y, [alpha], rows=rows, terms=terms, tol=1e-8)
+    w = [size, best.coef.toarray()[0, 1]]
+    found = certify(X, y, w, alpha, penalty_factor=[0.0, 1.0], sample_weight=weights)
+    assert found.dual[0] <= best.primal[0] * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(
