@@ -99,8 +99,7 @@ class LowerBounds:
         """
         directions = self.view.centre(directions)
         if self.free is not None:
-            # Where little is left of a direction, what the first centring left of a mean counts.
-            directions = self.view.centre(self.free.clear(directions))
+            directions = self._centred_again(self.free.clear(directions))
         length = lengths(directions)
         if points and (length > SHORTEST).all():
             directions = directions / np.maximum(length, 1.0)
@@ -111,6 +110,16 @@ class LowerBounds:
             responses = responses[:, which]
         inner = np.sum(responses * directions, axis=0)
         return Directions(self.view.correlate(directions), lengths(directions), inner, which)
+
+    def _centred_again(self, cleared: FloatArray) -> FloatArray:
+        """Cleared directions (m, p) without the mean that centring left them.
+
+        Where little is left of a direction that rounding counts. What is mostly a mean would leave
+        nothing but rounding: it becomes zero.
+        """
+        centred = self.view.centre(cleared)
+        moved = np.linalg.norm(centred - cleared, axis=0)
+        return np.where(moved <= MOST_DOUBT * np.linalg.norm(cleared, axis=0), centred, 0.0)
 
     def values(self, along: Directions, alphas: FloatArray) -> FloatArray:
         """Lower bounds (p,) that directions prove for penalties (p,)."""
