@@ -8,7 +8,9 @@ INSTALL = $(BIN)/python -m pip install --quiet --no-compile
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
 # Real data sets, where they lie beside the repository; without them some tests skip.
+ifneq ($(wildcard ../shared/data/README.md),)
 export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
+endif
 # The tests start many processes; without kept bytecode each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -24,7 +26,7 @@ KERNELS = $(BIN)/python -m tests.kernels
 # Kernels that `make test` repeats the sensitive tests with.
 OLDEST = Prescott+generic
 
-.PHONY: run test suite pytest sensitive kernels oldest newest lint compiled compiled-oldest format docs bench paper clean
+.PHONY: run test suite pytest data sensitive kernels oldest newest lint compiled compiled-oldest format docs bench paper clean
 
 run: $(DEMO)
 	$(BIN)/sketchlasso demo
@@ -42,6 +44,10 @@ suite: compiled
 pytest: $(READY)
 	$(PYTEST)
 	$(BIN)/python -m tests.covered .coverage.json
+
+# The tests that read real data, alone.
+data: compiled
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL) -m data -rs
 
 # In one process, for all tests run beside it.
 sensitive: compiled-oldest

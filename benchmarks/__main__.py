@@ -15,7 +15,7 @@ NAMES = """
 batch cv loo growth features graphs inference topics_queries topics_coherence topics_held_out
 topics_similarity topics_speed peers conic sketch iteration_cost screening exact chains defaults
 sparse_lowrank accuracy certificate leakage stability tables intervals import_time
-estimator_checks serve_load gpu out_of_core scale fuzz house
+estimator_checks serve_load gpu out_of_core scale fuzz
 """
 BENCHMARKS = NAMES.split()
 

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -39,7 +40,10 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items):
-    """Move the longest tests to the front; the others keep their order."""
+    """Mark the tests that read real data, and move the longest tests to the front."""
+    for item in items:
+        if "real_file" in item.fixturenames:
+            item.add_marker("data")
     place = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(place)))
 
@@ -48,6 +52,22 @@ def pytest_collection_finish():
     """Spare the garbage collector what is loaded by now: it would visit all of it each time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def real_file():
+    """Return a function from a name below SKETCHLASSO_DATA to its path; it skips where none is.
+
+    The results of other software lie beside the data: `real_file("../oracles/hub_400.csv")`.
+    """
+
+    def path_of(name):
+        path = Path(os.environ.get("SKETCHLASSO_DATA") or "nowhere", name)
+        if not path.is_file():
+            pytest.skip(f"needs {name} below the folder that SKETCHLASSO_DATA names")
+        return path
+
+    return path_of
 
 
 @pytest.fixture(scope="session", autouse=True)

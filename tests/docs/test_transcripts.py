@@ -1,10 +1,8 @@
 """The recorded transcript holds what its commands print today."""
 
-import os
 import re
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from tests.docs.snippets import same
@@ -13,11 +11,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "transcripts" / "command-line.md"
 HEAD = re.compile(r" \| head -(\d+)$")
 
 
-@pytest.mark.skipif(
-    not os.environ.get("SKETCHLASSO_DATA"), reason="needs the data in SKETCHLASSO_DATA"
-)
-def test_the_commands_on_houses_print_what_the_page_shows(tmp_path, monkeypatch):
+def test_the_commands_on_houses_print_what_the_page_shows(tmp_path, monkeypatch, real_file):
     """Those on rcv1 and NIPS take minutes; their words come from the same commands."""
+    real_file("regression/california_housing.npz")
     from docs.transcripts.record import MISTAKES, WORK, block, write_houses
 
     from sketchlasso.interfaces.app import app

@@ -1,8 +1,5 @@
 """The exact solver against an independent conic solver, and where other solvers stop."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -70,12 +67,8 @@ def test_an_interpolating_optimum_is_clarabels():
     assert found.primal[0] == pytest.approx(value, rel=1e-7)
 
 
-def test_riboflavin_down_to_a_hundredth_of_alpha_max():
-    folder = os.environ.get("SKETCHLASSO_DATA")
-    path = Path(folder or "nowhere") / "microarray" / "riboflavin.npz"
-    if not path.exists():
-        pytest.skip("riboflavin.npz is not there: set SKETCHLASSO_DATA to the data folder")
-    stored = np.load(path)
+def test_riboflavin_down_to_a_hundredth_of_alpha_max(real_file):
+    stored = np.load(real_file("microarray/riboflavin.npz"))
     X, y = stored["X"], stored["y"]
     alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.01, 50)
     found = solve_exact(X, y, alphas, tol=1e-6)

@@ -1,8 +1,5 @@
 """Problems on which other square-root LASSO solvers stop: small residuals and interpolation."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tests.properties.test_newton import assert_certified
@@ -23,12 +20,8 @@ def test_20_by_60_problems_down_to_a_twentieth_of_alpha_max(seed):
 
 
 @pytest.mark.parametrize("radius", [0.0, 1e-3])
-def test_riboflavin_down_to_a_hundredth_of_alpha_max(radius):
-    folder = os.environ.get("SKETCHLASSO_DATA")
-    path = Path(folder or "nowhere") / "microarray" / "riboflavin.npz"
-    if not path.exists():
-        pytest.skip("riboflavin.npz is not there: set SKETCHLASSO_DATA to the data folder")
-    stored = np.load(path)
+def test_riboflavin_down_to_a_hundredth_of_alpha_max(radius, real_file):
+    stored = np.load(real_file("microarray/riboflavin.npz"))
     X = (stored["X"] - stored["X"].mean(axis=0)) / stored["X"].std(axis=0)
     found = sketch(X, method="exact", radius=radius)
     problems = build_problems(found, stored["y"], alphas=50, alpha_min_ratio=0.01)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import norm
-from tests.reference_files import reference_file
 from tests.sentences import refusal
 
 import sketchlasso as sl
@@ -24,8 +23,8 @@ LAMBDA = 32.461583
 
 
 @pytest.fixture(scope="module")
-def prostate():
-    table = np.genfromtxt(reference_file("rigorous/prostate.tsv"), names=True, dtype=None)
+def prostate(real_file):
+    table = np.genfromtxt(real_file("../oracles/rigorous/prostate.tsv"), names=True, dtype=None)
     X = np.column_stack([table[name].astype(float) for name in CLINICAL])
     return X, table["lpsa"].astype(float)
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import norm
-from tests.reference_files import reference_file
 from tests.sentences import refusal
 
 from sketchlasso.cluster import cluster
@@ -18,11 +17,11 @@ HDI_NOISE = 0.3862513
 
 
 @pytest.fixture(scope="module")
-def hdi():
+def hdi(real_file):
     """hdi::lasso.proj on 100 genes: X, y, its scores, and its table."""
 
     def read(name):
-        path = reference_file(f"hdi_riboflavin100/{name}.csv")
+        path = real_file(f"../oracles/hdi_riboflavin100/{name}.csv")
         return np.genfromtxt(path, delimiter=",", skip_header=1)
 
     return read("x"), read("y"), read("Z"), read("result")[:, 1:]

@@ -1,9 +1,7 @@
 """The bounds of stability selection against stabs, a looser twin, and their own definition."""
 
 import csv
-import os
 from math import ceil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,15 +31,15 @@ def close(found, published):
     return abs(found - published) <= 0.00051 * max(1.0, 10.0 ** np.floor(np.log10(published) + 1))
 
 
-def tables(name):
-    data = os.environ.get("SKETCHLASSO_DATA")
-    if data is None:
-        pytest.skip("SKETCHLASSO_DATA is not set, and the tables of stabs lie beside its data")
-    path = Path(data).parent / "oracles" / "stability" / name
-    if not path.exists():
-        pytest.skip(f"{path} is missing")
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+@pytest.fixture
+def tables(real_file):
+    """Return a reader of the tables of stabs."""
+
+    def read(name):
+        path = real_file(f"../oracles/stability/{name}")
+        return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+    return read
 
 
 @pytest.mark.parametrize(("p", "assumption", "cutoff", "q", "bound"), STABS)
@@ -87,7 +85,7 @@ def loose_bound(p, q, cutoff, pairs):
     )
 
 
-def test_tables_of_cutoffs():
+def test_tables_of_cutoffs(tables):
     """r-concave bounds of stabs stop short of their own maximum by up to a percent."""
     for row in tables("stabs_cutoff.csv"):
         p, q, cutoff = int(row["p"]), int(row["q"]), float(row["cutoff"])
@@ -105,7 +103,7 @@ def test_tables_of_cutoffs():
         assert found.pfer <= 1.0
 
 
-def test_tables_of_q():
+def test_tables_of_q(tables):
     for row in tables("stabs_q.csv"):
         p, q = int(row["p"]), int(row["q"])
         published, assumption = float(row["PFER"]), row["assumption"]

@@ -1,8 +1,5 @@
 """Graphs against reference results, where the folder of oracles is there."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,17 +7,11 @@ from sketchlasso.inference import SparsePrecision, nodewise
 
 
 @pytest.fixture(scope="module")
-def hub_400():
+def hub_400(real_file):
     """Rows (100, 400) and adjacency (400, 400) of huge's hub graph."""
-    folder = os.environ.get("SKETCHLASSO_DATA")
-    if not folder:
-        pytest.skip("SKETCHLASSO_DATA is not set")
-    folder = Path(folder).resolve().parent / "oracles"
-    if not (folder / "hub_400.csv").exists():
-        pytest.skip("hub_400.csv is not in the folder oracles beside SKETCHLASSO_DATA")
     tables = []
     for name in ("hub_400.csv", "hub_400_truth.csv"):
-        lines = (folder / name).read_text(encoding="utf-8").splitlines()
+        lines = real_file(f"../oracles/{name}").read_text(encoding="utf-8").splitlines()
         first = lines[0].split(",")[0].strip('"').lstrip("-")
         skipped = 0 if first.replace(".", "").replace("e-", "").isdigit() else 1
         tables.append(np.loadtxt(lines[skipped:], delimiter=","))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import norm
-from tests.reference_files import reference_file
 from tests.sentences import refusal
 
 from sketchlasso.errors import FewTreatedWarning, InvalidInputError
@@ -25,14 +24,15 @@ SIMULATED_ERRORS = [0.12797, 0.12012, 0.11127, 0.11576, 0.09785]
 
 
 @pytest.fixture(scope="module")
-def growth():
-    table = np.genfromtxt(reference_file("rigorous/growth.csv"), delimiter=",", skip_header=1)
+def growth(real_file):
+    table = np.genfromtxt(real_file("../oracles/rigorous/growth.csv"), delimiter=",", skip_header=1)
     return table[:, 3:], table[:, 0], table[:, 2]
 
 
 @pytest.fixture(scope="module")
-def simulated():
-    return np.genfromtxt(reference_file("rigorous/rlasso_sim.csv"), delimiter=",", skip_header=1)
+def simulated(real_file):
+    path = real_file("../oracles/rigorous/rlasso_sim.csv")
+    return np.genfromtxt(path, delimiter=",", skip_header=1)
 
 
 @pytest.fixture

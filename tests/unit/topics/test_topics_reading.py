@@ -4,7 +4,6 @@ import bz2
 import gzip
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -302,11 +301,8 @@ def test_a_file_of_no_known_kind(tmp_path):
         read_corpus(path)
 
 
-def test_a_real_corpus_reads_with_its_words():
-    path = Path(os.environ.get("SKETCHLASSO_DATA", "")) / "nips" / "nips_uci_counts.npz"
-    if not path.exists():
-        pytest.skip("needs the real data: SKETCHLASSO_DATA names no folder with it")
-    corpus = read_corpus(path)
+def test_a_real_corpus_reads_with_its_words(real_file):
+    corpus = read_corpus(real_file("nips/nips_uci_counts.npz"))
     assert corpus.shape == (1500, 7605)
     kept = corpus.pruned()
     assert {"learning", "statistic", "optimization", "text", "vision"} <= set(kept.words)
