@@ -14,8 +14,8 @@ from benchmarks.report import RESULTS, Report, write_whole
 NAMES = """
 batch cv loo growth features graphs inference topics_queries topics_coherence topics_held_out
 topics_similarity topics_speed peers conic sketch iteration_cost screening exact chains defaults
-sparse_lowrank accuracy certificate leakage stability tables intervals import_time
-estimator_checks serve_load gpu out_of_core scale fuzz
+accuracy certificate leakage stability tables intervals import_time
+gpu out_of_core fuzz
 """
 BENCHMARKS = NAMES.split()
 

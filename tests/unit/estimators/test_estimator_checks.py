@@ -21,8 +21,7 @@ SETTINGS = (
     {"relaxed": True},
     {"positive": True},
 )
-# Fewer penalties than the default, for time's sake; `python -m benchmarks estimator_checks`
-# runs the defaults.
+# Fewer penalties than the default, for time's sake.
 ESTIMATORS = [
     SketchTransformer(),
     SketchTransformer(method="response", scale=True),
