@@ -31,7 +31,6 @@ def pytest_configure(config):
 # What takes longest, so that no worker begins with it when the others are done.
 LONGEST = (
     "tests/reproduction/test_report.py",
-    "tests/interfaces/test_fuzz.py",
     "tests/docs/test_newcomer.py",
     "tests/cluster/test_out_of_core.py",
     "tests/unit/estimators/test_estimator_checks.py",
