@@ -17,56 +17,55 @@ unexport PYTHONDONTWRITEBYTECODE
 # Parallel workers of the tests: one more than cores, for some tests wait for other processes. BLAS
 # has one thread in each, or they would wait for each other.
 WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
-MAY_MISS = $(if $(wildcard $(VENV)/.no-torch),--may-miss torch)
-PARALLEL = -n $(WORKERS) --dist worksteal --packages $(MAY_MISS)
-PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m slipcover -m pytest $(PARALLEL)
-# Here BLAS keeps its threads: they sum in another order, too.
-KERNELS = $(BIN)/python -m tests.kernels
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# Kernels that `make test` repeats the sensitive tests with.
-OLDEST = Prescott+generic
+# What depends most on rounding; `make kernels` repeats it with the kernels of other CPUs.
+SENSITIVE = tests/properties tests/reference tests/unit/exact tests/unit/solvers tests/unit/inference
 
-.PHONY: run test suite pytest data sensitive kernels oldest newest lint compiled compiled-oldest format docs bench paper clean
+.PHONY: run test quick suite data kernels coverage oldest lint compiled format docs bench paper clean
 
 run: $(DEMO)
 	$(BIN)/sketchlasso demo
 
-# Three jobs at a time, so that no core is idle: lint beside compiling the kernels, then the
-# documentation and the sensitive tests beside all tests.
+# Lint beside compiling the kernels, then the documentation beside all tests.
 test: $(READY) $(VENV)/.docs
-	$(MAKE) --no-print-directory --jobs=3 --output-sync=target \
-	  compiled compiled-oldest lint suite sensitive docs
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target compiled lint suite docs
 
 # The tests show their progress; what lint and docs print comes in one piece at their end.
 suite: compiled
 	$(MAKE) --no-print-directory --output-sync=none pytest
 
 pytest: $(READY)
-	$(PYTEST)
-	$(BIN)/python -m tests.covered .coverage.json
+	$(PYTEST) -rs
+
+# The core of the tests, within a minute.
+quick: compiled
+	$(PYTEST) tests/unit/estimators tests/unit/results tests/unit/problem
 
 # The tests that read real data, alone.
 data: compiled
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL) -m data -rs
+	$(PYTEST) -m data -rs
 
-# In one process, for all tests run beside it.
-sensitive: compiled-oldest
-	$(KERNELS) -n 0 --packages $(MAY_MISS) --kernels $(OLDEST) --sensitive
-
-# The whole suite with the kernels of every CPU: about half an hour on two cores.
 kernels: compiled
-	$(KERNELS) $(PARALLEL)
+	OPENBLAS_CORETYPE=Haswell $(PYTEST) $(SENSITIVE)
+	OPENBLAS_CORETYPE=Prescott $(PYTEST) $(SENSITIVE)
+	NUMBA_CPU_NAME=generic $(PYTEST) $(SENSITIVE)
 
-# The core tests with the lowest releases that pyproject.toml allows, and with the newest.
-oldest newest:
-	$(PYTHON) -m tests.oldest $(VENV)-$@ $(if $(filter newest,$@),--newest)
+# Compiled code cannot be traced: its plain twins test it.
+coverage: compiled
+	$(PYTEST) --cov=sketchlasso --cov-report=term:skip-covered --cov-fail-under=90
 
-compiled: $(READY)
-	$(BIN)/python -m tests.compiled
+# The core tests with the lowest releases that pyproject.toml allows.
+oldest:
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet uv
+	$(VENV)-oldest/bin/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct --editable .
+	$(VENV)-oldest/bin/uv pip install --quiet --python $(VENV)-oldest/bin/python clarabel cvxpy hypothesis pandas pytest
+	$(VENV)-oldest/bin/python -m pytest tests/unit/solvers tests/unit/exact tests/unit/estimators
 
 # Otherwise each worker would compile them for itself.
-compiled-oldest: $(READY)
-	$(BIN)/python -m tests.kernels --kernels $(OLDEST) --compile
+compiled: $(READY)
+	$(BIN)/python -m tests.compiled
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -86,7 +85,7 @@ docs: $(VENV)/.docs compiled
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks all
 
-# The paper's tables and figures on the data at hand, into paper-report/; `make paper QUICK=1` needs no data.
+# The paper's tables and figures on the data at hand, in paper-report; `make paper QUICK=1` needs no data.
 paper: $(VENV)/.bench
 	$(BIN)/python -m reproduction $(if $(QUICK),--quick)
 
@@ -99,9 +98,6 @@ $(DEMO): pyproject.toml
 $(READY): $(DEMO)
 	$(INSTALL) --upgrade pip
 	$(INSTALL) --editable '.[all]' --group dev
-	rm -f $(VENV)/.no-torch
-	$(INSTALL) --group torch || { $(if $(REQUIRE_TORCH),false,touch $(VENV)/.no-torch; \
-	  echo "no PyTorch: the tests of the GPU's code will skip"); }
 	touch $@
 
 $(VENV)/.docs: $(READY)
@@ -113,4 +109,4 @@ $(VENV)/.bench: $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest build dist site paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage.json
+	rm -rf $(VENV) $(VENV)-oldest build dist site paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import settings
 
 from tests.forked import forking_context
-from tests.packages import add_options, require_packages
 from tests.shared import made_once, shared_folder
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -18,14 +17,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 # Dask's statistical profiler looks at every thread each 10 ms. Workers that are other processes
 # read the same variable.
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
-
-
-def pytest_addoption(parser):
-    add_options(parser)
-
-
-def pytest_configure(config):
-    require_packages(config)
 
 
 # What takes longest, so that no worker begins with it when the others are done.

@@ -32,7 +32,7 @@ ESTIMATORS = [
     *(SqrtLassoClassifierCV(**given, alphas=6, cv=3) for given in SETTINGS[2:4]),
 ]
 # Checks that compare numbers of fits, with each other or with what a good fit reaches. They run
-# with other kernels, too: see tests/kernels.py.
+# with other kernels, too: `make kernels`.
 COMPARING = {
     "check_array_api_input",
     "check_classifier_data_not_an_array",
