@@ -71,12 +71,13 @@ def as_storage(X: MatrixLike) -> Storage:
 def as_rows(X: Any) -> Any:
     """Return X in a form whose rows can be taken: blocks, CSR, or the array itself.
 
-    Its shape is checked, its entries are not looked at.
+    Its shape is checked, its entries are not looked at. Repeated entries are added up, as sums of
+    squares need it.
     """
     stored: Any = as_blocks(X)
     if isinstance(stored, BlockMatrix):
         return stored
-    rows: Any = sparse.csr_array(stored) if sparse.issparse(X) else _as_array(stored)
+    rows: Any = canonical(sparse.csr_array(stored)) if sparse.issparse(X) else _as_array(stored)
     _check_shape(rows.shape)
     return rows
 

@@ -57,7 +57,7 @@ def read_bag_of_words(source: Source, options: ReadOptions) -> Table:
 def write_bag_of_words(path: Path, table: Table) -> None:
     """Write word counts, and the words to a vocab file if they are known."""
     refuse_target(path, table)
-    X = sparse.csr_array(table.X)
+    X = sparse.csr_array(table.X, copy=True)  # the caller's own keeps its stored zeros
     X.eliminate_zeros()
     wrong = X.data[(X.data < 1) | (X.data != np.rint(X.data))]
     if len(wrong):

@@ -238,15 +238,17 @@ def as_real(values: NDArray[Any], dtype: np.dtype[Any] | None = None) -> RealArr
 def as_csr(X: Any, dtype: np.dtype[Any] | None = None) -> sparse.csr_array[Any, tuple[int, int]]:
     """Return a sparse matrix (m, n) as sorted CSR; its type is that of :func:`as_real`.
 
-    Indices have 64 bits only where they are needed.
+    Indices have 64 bits only where they are needed. The arrays of `X` never change.
     """
     array = sparse.csr_array(X)
+    if not array.has_canonical_format:
+        array = array.copy()
+        array.sum_duplicates()
     array.data = as_real(array.data, dtype)
     widest = max(*array.shape, len(array.data))
     if array.indices.dtype != np.int32 and widest <= np.iinfo(np.int32).max:
         array.indices = array.indices.astype(np.int32)
         array.indptr = array.indptr.astype(np.int32)
-    array.sum_duplicates()
     return array
 
 
