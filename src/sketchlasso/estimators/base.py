@@ -133,9 +133,9 @@ def fit_response(
     found: Attributes = {
         "coef": data.to_original(coef, columns),
         "intercept": intercept * units,
-        "alpha": path.alphas.reshape(len(columns), -1)[:, 0] * data.x_unit,
-        "radius": path.radius * data.x_unit,
-        "dual_gap": np.maximum(path.primal - path.dual, 0.0) * units,
+        "alpha": path.alphas.reshape(len(columns), -1)[:, 0] * data.penalty_unit,
+        "radius": path.radius * data.penalty_unit,
+        "dual_gap": np.maximum(path.primal - path.dual, 0.0) * units * data.loss_unit,
         "full_gap": path.full_gap,
         "n_iter": path.n_iter,
     }

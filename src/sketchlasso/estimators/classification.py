@@ -145,6 +145,7 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
         y : array-like or dask array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array-like of shape (n_samples,), optional
+            See :meth:`SqrtLasso.fit`.
 
         Returns
         -------

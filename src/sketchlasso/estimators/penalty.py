@@ -12,7 +12,7 @@ from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import Argument, InvalidInputError, ScaleWarning, unaccepted
 from sketchlasso.estimators.parameters import SingleSpecification
-from sketchlasso.estimators.task import Prepared
+from sketchlasso.estimators.task import Prepared, effective_unit
 from sketchlasso.instances import check_weights
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.left_out import LeftOut
@@ -67,6 +67,8 @@ def pivotal_alpha(
     penalty_factor : array-like of shape (n,), optional
         Features with factor 0 (no penalty) or inf (excluded) are not counted.
     sample_weight : array-like of shape (m,), optional
+        They count as (sum w)^2 / sum w^2 rows, so that weights times any number lead to the same
+        model: the penalty is that of weights of this sum, times sqrt(sum w^2 / sum w).
     fit_intercept : bool
         Whether columns are centred.
 
@@ -91,7 +93,8 @@ def pivotal_alpha(
     weights = np.ones(m) if sample_weight is None else check_weights(sample_weight, m)
     scales = column_scales(entries, weights, fit_intercept)
     penalised = Terms(penalty_factor=penalty_factor).penalised(len(scales))
-    return slack * outweighing(scales, penalised, failure)
+    level = slack * outweighing(scales, penalised, failure)
+    return level * float(np.sqrt(effective_unit(weights)))
 
 
 def outweighing(scales: FloatArray, penalised: BoolArray, failure: float) -> float:
@@ -107,8 +110,7 @@ def rigorous_level(n_penalised: int, n_samples: float) -> float:
     """Penalty of features of unit loading: 1.1 Phi^-1(1 - gamma / (2 n)), gamma = 0.1 / log m.
 
     A. Belloni, D. Chen, V. Chernozhukov and C. Hansen, "Sparse models and methods for optimal
-    instruments with an application to eminent domain", Econometrica 80 (2012). With sample weights
-    the number m of samples is their sum.
+    instruments with an application to eminent domain", Econometrica 80 (2012).
     """
     return SLACK * noise_quantile(n_penalised, RIGOROUS_FAILURE / np.log(max(n_samples, 2.0)))
 
@@ -147,7 +149,7 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
         names, each = ", ".join(map(repr, NAMED)), f", or one for each of the {t} targets"
         accepted = f"{names} or a finite number > 0 (or 0, on a sketch){each if t > 1 else ''}"
         raise unaccepted("alpha", alpha, accepted)
-    return np.broadcast_to(values / data.x_unit, (t,))
+    return np.broadcast_to(values / data.penalty_unit, (t,))
 
 
 def _warn_of_scales(scales: FloatArray, ready: bool) -> None:

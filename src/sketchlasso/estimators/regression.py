@@ -185,6 +185,10 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
         X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
         y : array-like or dask array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), optional
+            Weights times any number lead to the same model, unless the penalty is a number. Named
+            penalties count them as (sum w)^2 / sum w^2 rows; for a number the objective has the
+            length of the residual with the weights as they are: 2 is then the same as giving the
+            row twice.
 
         Returns
         -------

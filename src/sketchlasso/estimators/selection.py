@@ -125,7 +125,7 @@ def _search(
     """Cross-validate the responses that share a sketch, and fit them at their choices."""
     columns, make = plan
     sketch = make()
-    alphas = spec.alphas if spec.spaces_alphas else check_alphas(spec.alphas) / data.x_unit
+    alphas = spec.alphas if spec.spaces_alphas else check_alphas(spec.alphas) / data.penalty_unit
     task = task_of(spec, data, columns, sketch, alphas, searching=True)
     found = searched(
         replace(task, alpha_min_ratio=spec.alpha_min_ratio, guide=guide, bases=bases),
@@ -237,9 +237,9 @@ def _grid_attributes(
     units = {"mse": unit * unit, "mae": unit}  # unit**2 raises where the square overflows
     at = (response, best.radius_index)
     values = {
-        "alpha_min": best.alpha * data.x_unit,
-        "alpha_1se": choices["1se"].alpha * data.x_unit,
-        "alphas": found.alphas[at] * data.x_unit,
+        "alpha_min": best.alpha * data.penalty_unit,
+        "alpha_1se": choices["1se"].alpha * data.penalty_unit,
+        "alphas": found.alphas[at] * data.penalty_unit,
         "mse_path": found.scores["mse"][:, *at].T * units["mse"],
         "score_path": found.scores[spec.scoring][:, *at].T * units.get(spec.scoring, 1.0),
         "n_nonzero_path": found.n_nonzero[:, *at].T,
@@ -279,7 +279,7 @@ def _at_the_edge(
 ) -> Edge | None:
     """The best penalty and a remark, where it is at an end of a grid of at least three."""
     at, index = (response, best.radius_index), best.alpha_index
-    alphas = found.alphas[at] * data.x_unit
+    alphas = found.alphas[at] * data.penalty_unit
     if len(alphas) < 3 or 0 < index < len(alphas) - 1:
         return None
     constant = np.ptp(data.Y[:, column]) == 0

@@ -46,12 +46,13 @@ class Prepared:
 
     X: Any  # array, csr_array or BlockMatrix (r, n): rows in use, columns divided by `scales`
     Y: FloatArray  # (r, t)
-    weights: FloatArray | None  # (r,)
+    weights: FloatArray | None  # (r,): divided by `weight_unit`
     rows: IntArray  # (r,): their numbers in the user's X
     scales: FloatArray | None  # (n,): what standardisation divided by
     n_given: int  # rows of the user's X
     x_unit: float  # power of two that `X` is divided by, with penalties and radii
     y_units: FloatArray  # (t,): powers of two that the columns of `Y` are divided by
+    weight_unit: float  # see `effective_unit`
 
     @property
     def in_blocks(self) -> bool:
@@ -69,6 +70,16 @@ class Prepared:
         return np.ones(len(self.Y)) if self.weights is None else self.weights
 
     @property
+    def loss_unit(self) -> float:
+        """What the weights divide lengths of residuals by."""
+        return float(np.sqrt(self.weight_unit))
+
+    @property
+    def penalty_unit(self) -> float:
+        """What penalties and radii for `X` and `weights` are divided by."""
+        return self.x_unit * self.loss_unit
+
+    @property
     def divisors(self) -> FloatArray:
         """Divisors (n,) of the columns of the user's X."""
         return np.full(self.X.shape[1], self.x_unit) if self.scales is None else self.scales
@@ -84,10 +95,10 @@ class Prepared:
 
     def radius_in_units(self, radius: Radii) -> Radii:
         """The radius, or the radii, of the user's in the units of `X`."""
-        if radius is None or self.x_unit == 1.0:
+        if radius is None or self.penalty_unit == 1.0:
             return radius
         return [
-            replace(policy, factor=policy.factor / self.x_unit)
+            replace(policy, factor=policy.factor / self.penalty_unit)
             if policy.kind == "given"
             else policy
             for policy in radius_policies(radius, None)
@@ -118,18 +129,20 @@ def prepare(
 ) -> Prepared:
     """Drop rows without weight, and divide columns by their standard deviations as asked.
 
-    X (m, n) is validated, y is (m,) or (m, t), `sample_weight` (m,) may be a dask array. A row of
-    weight 2 counts as two rows. All rows stay where a `ready` sketch of all rows is given.
+    X (m, n) is validated, y is (m,) or (m, t), `sample_weight` (m,) may be a dask array. All
+    rows stay where a `ready` sketch of all rows is given.
     """
     Y = as_responses(y, X.shape[0])
     given = len(Y)
-    rows, weights = np.arange(given), None
+    rows, weights, weight_unit = np.arange(given), None, 1.0
     sample_weight = in_memory(sample_weight)
     if sample_weight is not None:
         weights = check_weights(sample_weight, given)
         if ready is None:
             rows = np.flatnonzero(weights)
-        weights = None if np.all(weights[rows] == 1.0) else weights[rows]
+        weight_unit = effective_unit(weights)
+        weights = weights[rows] / weight_unit
+        weights = None if np.all(weights == 1.0) else weights
     stored: Any = X
     entries: Any = sparse.csr_array(stored) if sparse.issparse(X) else X
     if len(rows) < given:
@@ -145,7 +158,21 @@ def prepare(
         # Columns of a sketch that were divided by scales have no unit.
         unit = matrix_unit(entries)
         entries = in_units(entries, unit)
-    return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units)
+    return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units, weight_unit)
+
+
+def effective_unit(weights: FloatArray) -> float:
+    """Return the number c such that weights divided by it sum to their effective number of rows.
+
+        c = sum w_i^2 / sum w_i,    effective number (sum w_i)^2 / sum w_i^2    (Kish)
+
+    Noise e of equal variance has the correlations x_j' W e / ||e||_W, of variance
+    sum w_i^2 x_ij^2 / sum w_i: where weights and features are unrelated, c times that without
+    weights. Penalties that outweigh noise are therefore those of weights divided by c.
+    """
+    largest = float(weights.max())
+    share = weights / largest
+    return largest * float(share @ share / share.sum())
 
 
 def _standardizes(standardize: bool | Literal["auto"], ready: Sketch | None, X: MatrixLike) -> bool:

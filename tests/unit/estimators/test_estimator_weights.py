@@ -1,7 +1,8 @@
-"""Weights are repetition, weight 0 is deletion; factors run from no penalty to no part."""
+"""Weights are repetition or relative, weight 0 is deletion; factors free or exclude a feature."""
 
 import numpy as np
 import pytest
+from sklearn.base import clone, is_classifier
 
 from sketchlasso import (
     SqrtLasso,
@@ -29,12 +30,12 @@ def folds(rows):
 
 
 SINGLE = [
-    SqrtLasso(tol=1e-10),
+    SqrtLasso(tol=1e-10, alpha=1.5),
     SqrtLasso(tol=1e-10, standardize=True, alpha=1.0),
     SqrtLasso(tol=1e-10, fit_intercept=False, alpha=1.0),
     SqrtLasso(tol=1e-10, relaxed=True, alpha=2.0),
     SqrtLasso(tol=1e-10, positive=True, alpha=0.5),
-    SqrtLasso(tol=1e-10, refine="exact", sketch="response", rank=6, random_state=0),
+    SqrtLasso(tol=1e-10, alpha=1.5, refine="exact", sketch="response", rank=6, random_state=0),
 ]
 
 
@@ -47,6 +48,57 @@ def test_weights_are_repetition(model):
     assert repeated.alpha_ == pytest.approx(alpha, rel=1e-10)
     np.testing.assert_allclose(repeated.coef_, coef, rtol=1e-5, atol=1e-6)
     assert repeated.intercept_ == pytest.approx(intercept, abs=1e-5)
+
+
+RELATIVE = [
+    SqrtLasso(),
+    SqrtLasso(alpha="rigorous"),
+    SqrtLasso(alpha="rigorous-robust"),
+    SqrtLasso(relaxed=True, standardize=False),
+    SqrtLasso(sketch="exact", radius="realised"),
+    SqrtLasso(sketch="exact", radius="0.1*spectral"),
+    SqrtLassoClassifier(),
+    SqrtLassoCV(alphas=10),
+    SqrtLassoClassifierCV(alphas=10),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
+@pytest.mark.parametrize("model", RELATIVE, ids=repr)
+def test_weights_times_any_number_lead_to_the_same_model(model):
+    X, y, _, _ = make()
+    weights = np.random.default_rng(1).uniform(0.2, 3.0, M)
+    y = y > np.median(y) if is_classifier(model) else y
+    model = clone(model).set_params(tol=1e-10)
+    as_given = clone(model).fit(X, y, sample_weight=weights)
+    assert np.any(as_given.coef_)
+    for factor in (1.0 / weights.sum(), 1e-12, 1e6):
+        scaled = clone(model).fit(X, y, sample_weight=factor * weights)
+        np.testing.assert_allclose(scaled.coef_, as_given.coef_, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(scaled.alpha_, as_given.alpha_ * np.sqrt(factor), rtol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", ["pivotal", "rigorous", "rigorous-robust"])
+def test_equal_weights_of_any_size_are_no_weights(alpha):
+    X, y, _, _ = make()
+    plain = SqrtLasso(alpha).fit(X, y)
+    weighted = SqrtLasso(alpha).fit(X, y, sample_weight=np.full(M, 0.003))
+    np.testing.assert_array_equal(weighted.coef_, plain.coef_)
+
+
+def test_named_penalties_outweigh_noise_of_weighted_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 40))
+    weights = rng.exponential(size=300) ** 2
+    centred = X - weights @ X / weights.sum()
+    level = pivotal_alpha(X, sample_weight=weights, slack=1.0, failure=0.05)
+    exceeded = 0
+    for _ in range(400):
+        noise = rng.standard_normal(300)
+        noise -= weights @ noise / weights.sum()
+        seen = np.abs(centred.T @ (weights * noise)) / np.sqrt(weights @ noise**2)
+        exceeded += seen.max() > level
+    assert 0.005 <= exceeded / 400 <= 0.08
 
 
 @pytest.mark.parametrize("sketch", [None, "exact", "randomized", "response"])
@@ -139,13 +191,12 @@ def test_factor_zero_is_free_and_inf_is_out(method):
 
 
 def test_the_pivotal_penalty_counts_penalised_features_only():
-    X, y, weights, rows = make()
+    X, y, _, _ = make()
     X[:, 0] *= 1e6
     factor = np.ones(N)
     factor[0] = 0.0
     model = SqrtLasso(penalty_factor=factor, standardize=False).fit(X, y)
     assert model.alpha_ == pytest.approx(pivotal_alpha(X[:, 1:]))
-    assert pivotal_alpha(X, sample_weight=weights) == pytest.approx(pivotal_alpha(X[rows]))
     assert pivotal_alpha(X, penalty_factor=np.zeros(N)) == 0.0
     scaled = sketch(X, method="exact", center=True, scale=True)
     standard = SqrtLasso(standardize=True).fit(X, y).alpha_
