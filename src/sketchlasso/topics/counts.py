@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
+from unicodedata import category, normalize
 
 import numpy as np
 from scipy import sparse
@@ -16,10 +18,14 @@ from sketchlasso.files.source import read_lines
 from sketchlasso.topics.corpus import Corpus, numbered
 from sketchlasso.types import SparseRows
 
-# Two letters or more, of any alphabet. Parts of contractions are not words: the don of "don't",
-# and the ll, re and ve of "we'll", "we're" and "we've".
-TOKEN = r"(?<!\w)(?!(?<=\w['\u2019])(?:ll|re|ve)\b)[^\W\d_]{2,}(?!\w)(?!['\u2019]t\b)"
-LONGER_TOKEN = TOKEN.replace("{2,}", "{3,}")
+# Two characters or more, one of them a letter of any script, with digits, accents, vowel signs and
+# joiners inside. Parts of contractions are not words: the don of "don't", and the ll, re and ve of
+# "we'll", "we're" and "we've"; nor are names of a program, which have an underscore.
+TOKEN = (
+    r"(?<![\wMARKS])(?!(?<=\w['\u2019])(?:ll|re|ve)\b)(?![\wMARKS]*_)(?=\d*[^\W\d_])"
+    r"[\wMARKS]{2,}+(?!['\u2019]t\b)"
+)
+
 
 Names: TypeAlias = "Iterable[str] | str | os.PathLike[str] | None"
 
@@ -93,6 +99,17 @@ def corpus_from_matrix(
     return Corpus(counts, words, named, None if texts is None else tuple(texts), source)
 
 
+@cache
+def word_pattern() -> str:
+    """Return the regular expression of a word; Python's own class lacks combining marks."""
+    # Those of the basic plane, as ranges: Python matches a class of them in one step. The last two
+    # are the joiners that Persian and Hindi write inside words.
+    codes = np.array([code for code in range(0x10000) if category(chr(code)) in ("Mn", "Mc")])
+    runs = np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1)
+    marks = "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
+    return TOKEN.replace("MARKS", marks + "\u200c\u200d")
+
+
 def names_from(given: Names) -> tuple[str, ...] | None:
     """Return names from a sequence, or from a text file with one per line."""
     if given is None:
@@ -138,12 +155,13 @@ def count_words(
     """Return the counts (n_documents, n_words), the words, and a record of the vectoriser.
 
     A fitted vectoriser is used as it is; otherwise a copy is fitted. Its weighting is not
-    applied. None stands for lower-case words of two letters or more.
+    applied. None stands for lower-case words of two characters or more. Text is composed (NFC)
+    first: one way to write an accent.
     """
     from sklearn.base import clone
     from sklearn.feature_extraction.text import CountVectorizer
 
-    chosen = CountVectorizer(token_pattern=TOKEN) if vectorizer is None else vectorizer
+    chosen = CountVectorizer(token_pattern=word_pattern()) if vectorizer is None else vectorizer
     if not isinstance(chosen, CountVectorizer):
         raise _foreign(chosen)
     fitted = _has_words(chosen)
@@ -152,7 +170,7 @@ def count_words(
     # Called by class: of a TfidfVectorizer this gives the counts under its weights.
     work = CountVectorizer.transform if fitted else CountVectorizer.fit_transform
     try:
-        counts = work(chosen, documents)
+        counts = work(chosen, [normalize("NFC", text) for text in documents])
     except ValueError as problem:
         if "empty vocabulary" not in str(problem):
             raise

@@ -22,7 +22,7 @@ from scipy import sparse
 from sketchlasso.errors import Name, StoredFileError
 from sketchlasso.storage import Content, cache_folder, read_container, unpacking, write_container
 from sketchlasso.topics.corpus import Corpus, stop_list
-from sketchlasso.topics.counts import LONGER_TOKEN, count_words
+from sketchlasso.topics.counts import count_words
 from sketchlasso.topics.docstrings import (
     compiled_docstrings,
     package_docstrings,
@@ -33,6 +33,7 @@ from sketchlasso.topics.docstrings import (
 from sketchlasso.topics.store import pack_corpus, unpack_corpus
 from sketchlasso.types import SparseRows
 
+TOKEN = r"(?<!\w)[^\W\d_]{3,}(?!\w)"
 # Raise this number when the same installation gives another corpus, so that caches are renewed.
 RECIPE = 2
 CONTENT = Content("corpus", Name("embedded_corpus"), Name("embedded_corpus"))
@@ -131,7 +132,7 @@ def _made(versions: dict[str, str]) -> Corpus:
     titles, originals, texts = zip(*_documents(versions), strict=True)
     from sklearn.feature_extraction.text import CountVectorizer
 
-    counts, words, _ = count_words(texts, CountVectorizer(token_pattern=LONGER_TOKEN))
+    counts, words, _ = count_words(texts, CountVectorizer(token_pattern=TOKEN))
     whole = Corpus(*_singular(counts, words), titles, originals, "installed packages")
     adverbs = {word for word in whole.words if ADVERB.fullmatch(word)}
     boilerplate = resources.files(__package__).joinpath(BOILERPLATE).read_text(encoding="utf-8")

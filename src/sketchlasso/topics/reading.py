@@ -84,8 +84,9 @@ def read_corpus(
         A date, author or section per document, or a text file with one per line.
     vectorizer : CountVectorizer, TfidfVectorizer or None
         Splits documents into words. A fitted one is used as it is; otherwise a copy is fitted.
-        Only its counts are used, not its weights. By default lower-case words of two letters or
-        more, without digits and underscores.
+        Only its counts are used, not its weights. By default lower-case words of two characters
+        or more with at least one letter, of any script, composed (NFC); names with underscores
+        are left out.
     endings : sequence of str
         Endings of the text files in a folder; '' stands for names without an ending.
     max_bytes : int

@@ -52,7 +52,25 @@ def test_titles_are_taken_where_they_are_given(tmp_path):
 
 def test_words_are_letters_and_contractions_leave_no_scraps():
     text = "Don\u2019t say we'll 3rd x86 array_like I won't o'brien's été naïve C a they've"
-    assert set(read_corpus([text]).words) == {"say", "we", "brien", "été", "naïve", "they"}
+    words = {"say", "we", "brien", "été", "naïve", "they", "3rd", "x86"}
+    assert set(read_corpus([text]).words) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("दिल्ली में मौसम", {"दिल्ली", "में", "मौसम"}),
+        ("বাংলা ভাষা", {"বাংলা", "ভাষা"}),
+        ("كِتَابٌ جَمِيلٌ", {"كِتَابٌ", "جَمِيلٌ"}),
+        ("\u0645\u06cc\u200c\u062e\u0648", {"\u0645\u06cc\u200c\u062e\u0648"}),
+        ("nai\u0308ve e\u0301te\u0301", {"na\u00efve", "\u00e9t\u00e9"}),
+        ("covid19 in 2020", {"covid19", "in"}),
+        ("東京 天気", {"東京", "天気"}),
+    ],
+    ids=["Hindi", "Bengali", "Arabic", "Persian", "decomposed", "digits", "Japanese"],
+)
+def test_words_of_any_script_stay_whole(text, words):
+    assert set(read_corpus([text]).words) == words
 
 
 def test_an_own_vectorizer_is_used_and_not_changed():
