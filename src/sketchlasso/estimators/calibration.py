@@ -35,6 +35,8 @@ FEWEST_ROWS = 10  # with fewer than 9, intervals of level 0.9 are infinite
 FINE = 1e-9
 FOLDS = 10  # by default
 SPARSE = ("data", "indices", "indptr")
+AT_A_TIME = 2**20  # numbers of X whose bits are held at a time
+KEY_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit of a key is lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,34 @@ class Calibration:
 
     def __repr__(self) -> str:
         return f"<Calibration: {self.method}, {len(self.targets[0].residuals)} residuals>"
+
+
+def row_keys(X: Any, y: FloatArray) -> NDArray[np.uint64] | None:
+    """A number for every row of X (m, n) and y (m,) or (m, t), which tells whether rows are equal.
+
+    The same for dense and sparse X, for single and double precision; None for X in blocks.
+    """
+    if isinstance(X, BlockMatrix):
+        return None
+    factors = np.random.default_rng(0).integers(2**64, size=X.shape[1], dtype=np.uint64)
+    keys = np.zeros(X.shape[0], dtype=np.uint64)
+    # Sums and products of integers are exact (modulo 2^64) in any order, and zeros add nothing.
+    if sparse.issparse(X):
+        rows: Any = as_rows(X)
+        values = _bits(rows.data) * factors[rows.indices]
+        np.add.at(keys, np.repeat(np.arange(len(keys)), np.diff(rows.indptr)), values)
+    else:
+        step = max(1, AT_A_TIME // X.shape[1])
+        for first in range(0, len(keys), step):
+            keys[first : first + step] = _bits(X[first : first + step]) @ factors
+    for column in np.reshape(y, (len(keys), -1)).T:
+        keys = keys * KEY_FACTOR + _bits(column)
+    return keys
+
+
+def _bits(values: Any) -> NDArray[np.uint64]:
+    """The bits of doubles as integers; zero for both zeros."""
+    return (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
 
 
 def calibrated(

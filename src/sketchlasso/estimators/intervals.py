@@ -17,6 +17,7 @@ from sketchlasso.estimators.calibration import (
     IntervalMethod,
     TargetResiduals,
     calibrated,
+    row_keys,
 )
 from sketchlasso.estimators.parameters import PenaltySearch
 from sketchlasso.results.intervals import check_level, plus_intervals, split_intervals
@@ -92,8 +93,10 @@ class PredictionIntervals(LinearModel):
             At least 10 rows; for ``"split"`` in blocks too.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         method : {"jackknife+", "cv+", "split"}, optional
-            By default ``"jackknife+"`` for :class:`SqrtLasso` and ``"cv+"`` for
-            :class:`SqrtLassoCV`, whose search is then repeated ten times and not once per row.
+            By default ``"split"`` for rows that the fit has not seen. For the rows of the fit
+            ``"jackknife+"`` for :class:`SqrtLasso`, and ``"cv+"`` for :class:`SqrtLassoCV`, whose
+            search is then repeated ten times and not once per row. A model from a file or fitted
+            on blocks does not know its rows, and needs the name.
         cv : int, splitter or iterable of (train, test), optional
             Folds of ``"cv+"``, each row in one of them; by default ten, shuffled.
         fixed_penalty : bool
@@ -109,21 +112,12 @@ class PredictionIntervals(LinearModel):
         Raises
         ------
         InvalidInputError
-            Fewer than 10 rows, an unknown method, or folds that do not leave each row out once.
+            Fewer than 10 rows, an unknown method, rows that do not suit the method, or folds that
+            do not leave each row out once.
         """
         check_is_fitted(self)
-        if method is None:
-            searches = isinstance(self, PenaltySearch) and not fixed_penalty
-            method = "cv+" if searches else "jackknife+"
-        _check_method(method)
-        if method != "split" and getattr(self, "_weighted", False):
-            raise InvalidInputError(
-                "the model was fitted with sample_weight, but ",
-                Argument("method", method),
-                " needs rows of equal weight; fit without weights, or pass ",
-                Argument("method", "split"),
-                " with new rows.",
-            )
+        if method is not None:
+            _check_method(method)
         X, y = validated(self, X, y, reset=False, multi_output=True, y_numeric=True)
         targets = 1 if np.ndim(y) == 1 else y.shape[1]
         if targets != len(np.atleast_2d(self.coef_)):
@@ -132,6 +126,15 @@ class PredictionIntervals(LinearModel):
                 f"{len(np.atleast_2d(self.coef_))}; pass the targets of the fit."
             )
         target = np.asarray(y, dtype=np.float64)
+        method = self._method_for_rows(method, X, target, fixed_penalty)
+        if method != "split" and getattr(self, "_weighted", False):
+            raise InvalidInputError(
+                "the model was fitted with sample_weight, but ",
+                Argument("method", method),
+                " needs rows of equal weight; fit without weights, or pass ",
+                Argument("method", "split"),
+                " with new rows.",
+            )
         if not (fixed_penalty and targets > 1 and isinstance(self, PenaltySearch)):
             again: Any = self._with_fixed_penalty() if fixed_penalty else self
             spec = again._specification(X.shape[1])
@@ -148,6 +151,44 @@ class PredictionIntervals(LinearModel):
             parts += calibrated(*own, again, spec, X, target[:, number], method, cv).targets
         self.calibration_ = Calibration(method, tuple(parts))
         return self
+
+    def _method_for_rows(
+        self, method: IntervalMethod | None, X: Any, y: FloatArray, fixed_penalty: bool
+    ) -> IntervalMethod:
+        """The method that suits these rows; refuse one that needs rows of the other kind."""
+        searches = isinstance(self, PenaltySearch) and not fixed_penalty
+        usual: IntervalMethod = "cv+" if searches else "jackknife+"
+        keys, fitted = row_keys(X, y), getattr(self, "_row_keys", None)
+        if keys is None or fitted is None:
+            if method is None:
+                raise InvalidInputError(
+                    "whether these are the rows of the fit is not known, as X is or was in blocks, "
+                    "or the model comes from a file; pass ",
+                    Argument("method", "split"),
+                    " for rows that the fit has not seen, or ",
+                    Argument("method", usual),
+                    " for those of the fit.",
+                )
+            return method
+        seen, same = int(np.isin(keys, fitted).sum()), len(keys) == len(fitted)
+        same = same and bool((np.sort(keys) == np.sort(fitted)).all())
+        if method is None and (same or not seen):
+            return usual if same else "split"
+        if method is None or (method == "split" and 2 * seen > len(keys)):
+            raise InvalidInputError(
+                f"{seen} of the {len(keys)} rows are among the {len(fitted)} of the fit, but "
+                "intervals need either all rows of the fit, or rows that it has not seen; pass "
+                "one or the other."
+            )
+        if method != "split" and not same:
+            raise InvalidInputError(
+                Argument("method", method),
+                " needs the rows of the fit, but other rows were given; pass the rows of the fit, "
+                "or ",
+                Argument("method", "split"),
+                " for rows that it has not seen.",
+            )
+        return method
 
     def predict_interval(
         self, X: MatrixLike, level: float = 0.9, method: IntervalMethod | None = None

@@ -16,6 +16,7 @@ from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, r
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms
+from sketchlasso.results.fitting import penalty_count
 from sketchlasso.results.radius_policy import RadiusLike
 from sketchlasso.results.scores import Metric
 from sketchlasso.sketches import Sketch, SketchMethod
@@ -149,7 +150,7 @@ class SearchSpecification(Specification):
     @property
     def spaces_alphas(self) -> bool:
         """Whether `alphas` is a number of penalties to space automatically."""
-        return isinstance(self.alphas, int | np.integer)
+        return penalty_count(self.alphas) is not None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -252,7 +253,10 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "positive": (_is_bool, "True or False"),
     "relaxed": (_is_bool, "True or False"),
     "rank": (lambda value: _is_integer(value) and value >= 1, "an integer >= 1"),
-    "refine": (lambda value: value is None or value == "exact", "None or 'exact'"),
+    "refine": (
+        lambda value: value is None or (isinstance(value, str) and value == "exact"),
+        "None or 'exact'",
+    ),
     "solver": (
         lambda value: isinstance(value, str) and value in SOLVERS,
         "one of " + ", ".join(map(repr, SOLVERS)),
@@ -265,12 +269,16 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: _is_bool(value) or callable(value) or (_is_integer(value) and value >= 0),
         "True, False, an integer >= 0 or a callable",
     ),
-    "n_alphas": (lambda value: _is_integer(value) and value >= 1, "an integer >= 1"),
+    "alpha": (lambda value: not _is_bool(value), "a number or a name such as 'pivotal'"),
+    "alphas": (lambda value: not _is_bool(value), "a number of penalties or a list of them"),
     "alpha_min_ratio": (
         lambda value: value is None or (_is_number(value) and bool(0 < value < 1)),
         "a number strictly between 0 and 1",
     ),
-    "selection": (lambda value: value in ("min", "1se"), "'min' or '1se'"),
+    "selection": (
+        lambda value: isinstance(value, str) and value in ("min", "1se"),
+        "'min' or '1se'",
+    ),
 }
 
 

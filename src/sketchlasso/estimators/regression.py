@@ -12,6 +12,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sketchlasso.data import MatrixLike, spread
 from sketchlasso.estimators.base import Scored, keep_fits
 from sketchlasso.estimators.blocks import validated
+from sketchlasso.estimators.calibration import row_keys
 from sketchlasso.estimators.callbacks import reported
 from sketchlasso.estimators.intervals import PredictionIntervals
 from sketchlasso.estimators.parameters import (
@@ -53,6 +54,7 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
     ) -> Prepared:
         data = super()._prepared(spec, X, y, sample_weight)
         self._weighted = sample_weight is not None
+        self._row_keys = row_keys(X, np.asarray(y, dtype=np.float64))
         # Residuals of an earlier fit do not belong to this one.
         self.__dict__.pop("calibration_", None)
         return data

@@ -63,7 +63,7 @@ def choose(
     Returns columns and attributes of the fits; predictions (m, t) out of fold at the penalties
     used, NaN for rows never held out; and the sketch of the first response.
     """
-    if spec.scoring not in metrics:
+    if not isinstance(spec.scoring, str) or spec.scoring not in metrics:
         raise unaccepted("scoring", spec.scoring, f"one of {', '.join(map(repr, metrics))}")
     rows = _folds(spec, data, target, in_memory(groups), stratified=classes is not None)
     if data.weights is not None:

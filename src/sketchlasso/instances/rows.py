@@ -136,6 +136,8 @@ def shuffled_folds(count: int, target: Any, stratified: bool, random_state: Any)
     Stratified folds keep the shares of the classes in `target` (m,). Without a `random_state` the
     folds are the same every time.
     """
+    if isinstance(count, bool) or count < 2:
+        raise unaccepted("cv", count, "a splitter, a number of folds >= 2 or pairs of rows")
     kind: Any = type(check_cv(count, target, classifier=stratified))
     return kind(count, shuffle=True, random_state=0 if random_state is None else random_state)
 

@@ -127,6 +127,8 @@ class Batch:
             )
         levels = [np.atleast_1d(np.asarray(v, dtype=np.float64)) for v in (s, radius, alpha)]
         try:
+            if any(v.ndim > 1 for v in levels):
+                raise ValueError
             size = np.broadcast_shapes(targets.shape[:1], *(v.shape for v in levels))[0]
         except ValueError:
             shapes = ", ".join(str(v.shape) for v in levels)

@@ -72,6 +72,8 @@ class Terms:
 
 def check_alphas(alphas: ArrayLike) -> FloatArray:
     """Given penalties (a,), sorted from the largest down."""
+    if isinstance(alphas, bool | np.bool_):
+        raise unaccepted("alphas", alphas, "a number of penalties or a list of them")
     try:
         values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     except (TypeError, ValueError):

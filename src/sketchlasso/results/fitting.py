@@ -65,6 +65,12 @@ class FoldBases:
             return self._made[fold]
 
 
+def penalty_count(alphas: int | ArrayLike) -> int | None:
+    """How many penalties to space automatically; None where they are given."""
+    number = isinstance(alphas, int | np.integer) and not isinstance(alphas, bool)
+    return int(alphas) if number else None  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """What is to be fitted, apart from the row sets that train."""
@@ -87,7 +93,7 @@ class Task:
     @property
     def count(self) -> int | None:
         """How many penalties to space automatically; None where they are given."""
-        return int(self.alphas) if isinstance(self.alphas, int | np.integer) else None
+        return penalty_count(self.alphas)
 
     @property
     def full_settings(self) -> Settings:

@@ -11,9 +11,12 @@ from sketchlasso import (
     SqrtLassoClassifierCV,
     SqrtLassoCV,
     convert_alpha,
+    cross_validate,
     pivotal_alpha,
     sketch,
+    sqrt_lasso_path,
 )
+from sketchlasso.engine import Batch
 from sketchlasso.errors import InvalidInputError
 
 rng = np.random.default_rng(0)
@@ -57,6 +60,39 @@ def test_parameters_of_every_linear_estimator(given, said):
 def test_alpha(alpha):
     said = refusal(InvalidInputError, SqrtLasso(alpha=alpha).fit, X, y)
     assert "'pivotal'" in said
+
+
+ARRAY = np.array([1, 2])
+WRONG_KINDS = [
+    ({"cv": 1}, "cv must be a splitter, a number of folds >= 2 or pairs of rows, not 1."),
+    ({"cv": True}, "a number of folds >= 2"),
+    ({"alphas": True}, "alphas must be a number of penalties or a list of them, not True."),
+    ({"alphas": np.ones((2, 3))}, "alphas has shape (2, 3)"),
+    ({"selection": ARRAY}, "selection must be 'min' or '1se', not array([1, 2])."),
+    ({"scoring": ARRAY}, "scoring must be one of"),
+    ({"refine": ARRAY}, "None or 'exact'"),
+    ({"relaxed": ARRAY}, "True or False"),
+]
+
+
+@pytest.mark.parametrize("given, said", WRONG_KINDS, ids=lambda value: str(value)[:40])
+def test_values_of_the_wrong_kind_in_a_search(given, said):
+    assert said in refusal(InvalidInputError, SqrtLassoCV(**given).fit, X, y)
+    assert said in refusal(InvalidInputError, SqrtLassoClassifierCV(**given).fit, X, y > 0)
+
+
+def test_values_of_the_wrong_kind_in_functions():
+    cases = [
+        (cross_validate, {"cv": 1}, "folds >= 2"),
+        (cross_validate, {"alphas": True}, "a number of penalties or a list of them, not True"),
+    ]
+    for function, given, said in cases:
+        assert said in refusal(InvalidInputError, function, None, X, y, **given)
+    assert "not True" in refusal(InvalidInputError, sqrt_lasso_path, X, y, alphas=True)
+    assert "not True" in refusal(InvalidInputError, SqrtLasso(alpha=True).fit, X, y)
+    c, s = rng.standard_normal((2, 3)), np.ones(2)
+    said = refusal(InvalidInputError, Batch.build, np.ones((6, 3)), c, s, alpha=np.ones((2, 3)))
+    assert "shapes (2,), (1,), (2, 3) do not fit 2 rows of c" in said
 
 
 def test_alpha_zero_needs_a_sketch():

@@ -83,6 +83,8 @@ def test_split_takes_blocks(made):
     found = again.predict_interval(BlockMatrix.from_arrays([new[:5], new[5:]]))
     np.testing.assert_allclose(found, whole, rtol=1e-12)
     with pytest.raises(InvalidInputError, match="for X in blocks, but it needs X in memory"):
+        again.calibrate(blocks, y[50:], method="jackknife+")
+    with pytest.raises(InvalidInputError, match="is not known, as X is or was in blocks"):
         again.calibrate(blocks, y[50:])
 
 
@@ -104,6 +106,47 @@ def test_a_fixed_penalty_is_that_of_the_search(made):
     )
 
 
+def test_new_rows_mean_split_conformal(made):
+    """Rows that the fit has not seen judge the fitted model, by default too."""
+    X, y, new, _ = made
+    for model in (sl.SqrtLasso(), sl.SqrtLassoCV()):
+        model.fit(X[:50], y[:50])
+        half = np.quantile(np.abs(y[50:] - model.predict(X[50:])), 28 / 30, method="inverted_cdf")
+        for kind in (np.asarray, sparse.csr_array):
+            model.calibrate(kind(X[50:]), y[50:])
+            assert model.calibration_.method == "split"
+            widths = np.ptp(model.predict_interval(new), axis=1)
+            np.testing.assert_allclose(widths, 2 * half)
+
+
+def test_rows_of_the_fit_are_known_in_any_order_and_form(made):
+    X, y, _, _ = made
+    X = np.where(np.abs(X - 1.0) < 0.5, 0.0, X).astype(np.float32)
+    model = sl.SqrtLasso().fit(X, y)
+    order = np.random.default_rng(0).permutation(80)
+    for given in (X, X.astype(float), sparse.csc_array(X), sparse.csr_array(X)[order]):
+        rows = order if sparse.issparse(given) and given.format == "csr" else slice(None)
+        assert model.calibrate(given, y[rows]).calibration_.method == "jackknife+"
+
+
+def test_rows_that_do_not_suit_the_method_are_refused(made, tmp_path):
+    X, y, new, truth = made
+    model = sl.SqrtLasso().fit(X, y)
+    some = np.r_[X[:5], new[:20]], np.r_[y[:5], truth[:20]]
+    refuse = pytest.raises
+    with refuse(InvalidInputError, match="5 of the 25 rows are among the 80 of the fit"):
+        model.calibrate(*some)
+    with refuse(InvalidInputError, match="30 of the 30 rows are among the 80 of the fit"):
+        model.calibrate(X[:30], y[:30], method="split")
+    with refuse(InvalidInputError, match=r"method='jackknife\+' needs the rows of the fit"):
+        model.calibrate(new, truth, method="jackknife+")
+    sl.save_model(tmp_path / "a.model", model)
+    again = sl.load_model(tmp_path / "a.model")
+    with refuse(InvalidInputError, match=r"the model comes from a file; pass method='split'"):
+        again.calibrate(new, truth)
+    assert again.calibrate(new, truth, method="split").calibration_.method == "split"
+
+
 @pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 def test_the_search_is_repeated_without_each_row(made):
     X, y, _, _ = made
@@ -116,14 +159,16 @@ def test_the_search_is_repeated_without_each_row(made):
 def test_coverage(made):
     """Over many sets the level is met: 40 sets, 40 new rows each, standard error about 1 %."""
     rng = np.random.default_rng(0)
-    covered = {"jackknife+": [], "cv+": [], "split": []}
+    covered = {"jackknife+": [], "cv+": [], "split": [], "new rows": []}
     for _ in range(40):
         X = rng.standard_normal((100, 10))
         y = X[:, 0] - X[:, 1] + rng.standard_t(3, 100)
         model = sl.SqrtLasso(alpha=2.0).fit(X[:40], y[:40])
         for method, shares in covered.items():
-            rows = slice(40, 60) if method == "split" else slice(0, 40)
-            ends = model.calibrate(X[rows], y[rows], method=method).predict_interval(X[60:], 0.8)
+            new = method in ("split", "new rows")
+            rows = slice(40, 60) if new else slice(0, 40)
+            model.calibrate(X[rows], y[rows], method=None if method == "new rows" else method)
+            ends = model.predict_interval(X[60:], 0.8)
             shares.append(np.mean((ends[:, 0] <= y[60:]) & (y[60:] <= ends[:, 1])))
     for shares in covered.values():
         assert 0.76 <= np.mean(shares) <= 0.88
@@ -134,9 +179,10 @@ def test_several_targets(made):
     Y = np.column_stack([y, 3.0 * X[:, 4] + y])
     model = sl.SqrtLasso(alpha=[2.0, 1.0]).fit(X, Y)
     for method in ("jackknife+", "cv+", "split"):
-        found = model.calibrate(X, Y, method=method).predict_interval(new)
+        rows = X + (method == "split")
+        found = model.calibrate(rows, Y, method=method).predict_interval(new)
         assert found.shape == (40, 2, 2)
-        one = sl.SqrtLasso(alpha=1.0).fit(X, Y[:, 1]).calibrate(X, Y[:, 1], method=method)
+        one = sl.SqrtLasso(alpha=1.0).fit(X, Y[:, 1]).calibrate(rows, Y[:, 1], method=method)
         np.testing.assert_allclose(found[:, 1], one.predict_interval(new), atol=1e-5)
 
 
@@ -161,7 +207,8 @@ def test_a_new_fit_forgets_the_residuals(made):
 def test_a_model_file_keeps_the_calibration(made, tmp_path, method, targets):
     X, y, new, _ = made
     Y = y if targets == 1 else np.column_stack([y, X[:, 3]])
-    model = sl.SqrtLasso(alpha=1.0).fit(X, Y).calibrate(X, Y, method=method)
+    rows = X + (method == "split")
+    model = sl.SqrtLasso(alpha=1.0).fit(X, Y).calibrate(rows, Y, method=method)
     sl.save_model(tmp_path / "a.model", model)
     loaded = sl.load_model(tmp_path / "a.model")
     assert loaded.calibration_.method == method
@@ -229,7 +276,7 @@ def test_refusals(made):
     with refuse(
         InvalidInputError, match="X has 9 rows, but an interval needs at least 10 residuals"
     ):
-        model.calibrate(X[:9], y[:9])
+        model.calibrate(new[:9], made[3][:9])
     with refuse(
         InvalidInputError, match=r"method must be 'jackknife\+', 'cv\+' or 'split', not 'jackknife'"
     ):

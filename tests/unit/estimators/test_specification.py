@@ -67,10 +67,10 @@ def test_unknown_sketches_are_refused_whatever_the_response():
 
 def test_a_refused_fit_keeps_the_calibration():
     X = np.random.default_rng(0).standard_normal((20, 3))
-    model = SqrtLasso(1.0).fit(X, X[:, 0]).calibrate(X, X[:, 0], method="split")
+    model = SqrtLasso(1.0).fit(X, X[:, 0]).calibrate(X, X[:, 0])
     with pytest.raises(
         InvalidInputError, match="tol must be a positive number such as 1e-6, not -1"
     ):
         model.set_params(tol=-1.0).fit(X, X[:, 0])
-    assert model.calibration_.method == "split"
+    assert model.calibration_.method == "jackknife+"
     assert not hasattr(model.set_params(tol=1e-8).fit(X, X[:, 0]), "calibration_")

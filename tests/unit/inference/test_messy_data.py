@@ -52,7 +52,7 @@ def test_weights_of_the_fit_are_not_forgotten_by_calibration(data):
         model.fit(X, y, sample_weight=np.linspace(1, 2, 60))
         said = refusal(InvalidInputError, model.calibrate, X, y)
         assert "fitted with sample_weight" in said and "method='split'" in said
-        assert model.calibrate(X, y, method="split").predict_interval(X).shape == (60, 2)
+        assert model.calibrate(X + 1, y, method="split").predict_interval(X).shape == (60, 2)
         assert model.fit(X, y).calibrate(X, y).predict_interval(X).shape == (60, 2)
 
 
