@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 m, n, size = 200, 100, 10
 hubs = np.repeat(rng.standard_normal((m, n // size)), size, axis=1)
 X = np.where(np.arange(n) % size == 0, hubs, 0.7 * hubs + 0.7 * rng.standard_normal((m, n)))
-truth = {(j - j % size, j) for j in range(n) if j % size}
+truth = {(f"x{j - j % size}", f"x{j}") for j in range(n) if j % size}
 
 models = {
     "pivotal": SparsePrecision(),
@@ -30,7 +30,7 @@ models = {
     "held-out likelihood": SparsePrecision("cv"),
 }
 for name, model in models.items():
-    edges = {tuple(edge) for edge in model.fit(X).graph().edges.tolist()}
+    edges = set(model.fit(X).graph().edges)
     print(f"{name:20s} {len(edges):4d} edges, {len(edges & truth):2d} of {len(truth)} true")
 
 # %%
@@ -46,7 +46,9 @@ found = neighbourhoods(data.data, n_half_samples=40, random_state=0)
 graph = found.graph("and", min_stability=0.9)
 print(f"{found}\n{graph}: all in at least 90 % of the half-samples")
 print(f"worst duality gap on the full data: {found.regressions.worst_gap:.0e}")
-for name, weight in graph.neighbours("worst concave points")[:5]:
+links = graph["worst concave points"]
+for name in sorted(links, key=lambda name: -links[name]["weight"])[:5]:
+    weight = links[name]["sign"] * links[name]["weight"]
     print(f"  worst concave points - {name}: {weight:+.2f}")
 
 # %%

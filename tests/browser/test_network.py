@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from tests.explored import running
 
-from sketchlasso.graphs import Graph
+from sketchlasso.graphs import graph_of
 
 pytestmark = pytest.mark.usefixtures("browser")
 # What would run or break a page that took it for markup, and what a list would split.
 HOSTILE = "<img src=x onerror=alert(1)>, or so"
-GRAPH = Graph(
+GRAPH = graph_of(
     ("hub", "left", "right", HOSTILE, "far", "lone"),
     np.array([[0, 1], [0, 2], [0, 3], [2, 4]]),
     np.array([0.5, -2.0, 1.0, 0.25]),

@@ -9,7 +9,10 @@ import sketchlasso
 # Modules whose names are public, beside the package itself.
 SPACES = ("cluster", "engine", "errors", "graphs", "inference", "io", "topics")
 # What users need of rooms that hold more than that.
-ONLY = {"cluster": ["cluster"], "graphs": ["Graph", "read_graph", "write_graph"]}
+ONLY = {
+    "cluster": ["cluster"],
+    "graphs": ["communities", "force_layout", "read_graph", "write_graph"],
+}
 
 
 def public_names() -> list[tuple[str, str]]:

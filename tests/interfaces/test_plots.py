@@ -335,9 +335,10 @@ def test_network_draws_every_link_with_its_sign_and_names_the_most_linked():
     display = plots.plot_network(graph, top=2)
     assert display.names == tuple(f"node {j}" for j in range(5))  # the last has no link
     positive, negative = (lines.get_segments() for lines in display.links_)
-    expected = display.places[graph.edges]
-    np.testing.assert_allclose(positive, expected[graph.weights > 0])
-    np.testing.assert_allclose(negative, expected[graph.weights < 0])
+    links = sl.graphs.links_of(graph)
+    expected = display.places[links.edges]
+    np.testing.assert_allclose(positive, expected[links.weights > 0])
+    np.testing.assert_allclose(negative, expected[links.weights < 0])
     assert {label.get_text() for label in display.labels_} == {"node 0", "node 3"}
     widths = np.concatenate([lines.get_linewidths() for lines in display.links_])
     assert np.argmax(widths) == 3  # -1.0 is the strongest, and the negative ones come last

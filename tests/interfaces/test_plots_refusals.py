@@ -60,7 +60,7 @@ MISTAKES = {
     "a Path can be drawn, not a CrossValidation": lambda m: plots.plot_gaps(m.cv),
     "tol must be a positive number, not -1": lambda m: plots.plot_gaps(m.one, tol=-1),
     "tol must be a positive number, not '1e-6'": lambda m: plots.plot_gaps(m.one, tol="1e-6"),
-    "a Graph can be drawn, not a Path": lambda m: plots.plot_network(m.one),
+    "a networkx graph can be drawn, not a Path": lambda m: plots.plot_network(m.one),
     "the graph has no links": lambda m: plots.plot_network(word_graph([[0.0]], ["a"])),
     "top must be an integer >= 0, not -2": lambda m: plots.plot_network(
         word_graph([[0, 1.0], [1.0, 0]], ["a", "b"]), top=-2

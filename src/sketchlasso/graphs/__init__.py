@@ -1,6 +1,18 @@
-"""Graphs of named nodes: how two directions become one link, groups, maps and files."""
+"""networkx graphs with signed links: how two directions become one, groups, maps and files."""
 
 from sketchlasso.graphs.files import graph_ending, read_graph, write_graph
-from sketchlasso.graphs.graph import Graph, Rule, join_directions
+from sketchlasso.graphs.graph import Links, Rule, communities, graph_of, join_directions, links_of
+from sketchlasso.graphs.layout import force_layout
 
-__all__ = ["Graph", "Rule", "graph_ending", "join_directions", "read_graph", "write_graph"]
+__all__ = [
+    "Links",
+    "Rule",
+    "communities",
+    "force_layout",
+    "graph_ending",
+    "graph_of",
+    "join_directions",
+    "links_of",
+    "read_graph",
+    "write_graph",
+]

@@ -1,72 +1,32 @@
-"""Files of a graph: GraphML, GEXF, JSON and lists of links, written and read."""
+"""Files of a graph: GraphML, GEXF, JSON and lists of links, by networkx."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
+import gzip
+import io
 import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
-from xml.sax.saxutils import escape, quoteattr
-
-import numpy as np
+from typing import Any, BinaryIO
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.source import COMPRESSIONS, Source, plain_ending, require
-from sketchlasso.graphs.graph import Attributes, Graph, Rule, records
+from sketchlasso.files.source import require
 from sketchlasso.storage import replacing
 
-# Names of nodes, links with their attributes, and attributes of the graph.
-Parts: TypeAlias = tuple[Iterable[Any], Iterable[tuple[Any, Any, Mapping[str, Any]]], Any]
-
 ENDINGS = (".graphml", ".gexf", ".json", ".csv")
-NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 # Characters that XML does not allow, not even escaped.
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-XML_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double", "U": "string"}
-
-
-def write_graph(
-    path: str | os.PathLike[str], graph: Graph, attributes: Attributes | None = None
-) -> None:
-    """Write a graph to a file, completely or not at all.
-
-    Parameters
-    ----------
-    path : path-like
-        The ending names the format, also before .gz, .bz2 or .xz: .graphml (Gephi, yEd, igraph,
-        Cytoscape), .gexf (Gephi; needs networkx, extra `graph`), .json (nodes and links, as d3
-        and ``networkx.node_link_graph(edges="links")`` read them) or .csv (a list of links).
-    graph : Graph
-    attributes : mapping of str to sequence, optional
-        As for :meth:`Graph.to_networkx`; not for .csv.
-
-    Raises
-    ------
-    InvalidInputError
-        The ending names no format, or the format cannot hold the attributes or a name.
-    StoredFileError
-        The file cannot be written.
-    """
-    place = Path(path)
-    ending = graph_ending(place)
-    if attributes and ending == ".csv":
-        raise InvalidInputError(
-            f"attributes of the {graph.node_word}s were given, but {place} holds links only; write "
-            ".graphml, .gexf or .json."
-        )
-    with replacing(place, compress=True) as file:
-        WRITERS[ending](file, graph, attributes)
 
 
 def graph_ending(path: Path) -> str:
-    """Return the ending of a file to write, one of ENDINGS; refuse a path without one."""
-    ending = plain_ending(path)
+    """Return the ending of a graph file, one of ENDINGS, without that of its compression."""
+    ending = (path.with_suffix("") if path.suffix.lower() in COMPRESSED else path).suffix.lower()
     if ending not in ENDINGS:
         raise InvalidInputError(
             f"{path} does not end like the name of a graph file; end it in "
@@ -75,80 +35,72 @@ def graph_ending(path: Path) -> str:
     return ending
 
 
-def _write_json(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
-    content = {
-        "directed": False,
-        "multigraph": False,
-        "graph": {"rule": graph.rule},
-        "nodes": records(graph.node_table(attributes)),
-        "links": records(graph.link_table()),
-    }
-    file.write(json.dumps(content, allow_nan=False).encode())
+def write_graph(path: str | os.PathLike[str], graph: Any) -> None:
+    """Write a graph to a file, completely or not at all.
 
+    Parameters
+    ----------
+    path : path-like
+        The ending names the format, also before .gz or .bz2: .graphml (Gephi, yEd, igraph,
+        Cytoscape), .gexf (Gephi), .json (nodes and links, as d3 and
+        ``networkx.node_link_graph(edges="links")`` read them) or .csv (a list of links without
+        the attributes of the nodes).
+    graph : networkx.Graph
+        Its attributes must be numbers and texts.
 
-def _write_csv(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
-    links = graph.link_table()
-    text = codecs.getwriter("utf-8")(file, "replace")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(links)
-    writer.writerows(zip(*links.values(), strict=True))
-
-
-def _write_gexf(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
-    made = graph.to_networkx(attributes)
-    for name, more in made.nodes(data=True):
-        for text in (name, *more, *more.values()):
-            _writable(str(text))
-    require("networkx", "writing GEXF", "graph").write_gexf(made, file)
-
-
-def _write_graphml(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
-    file.writelines(f"{line}\n".encode() for line in _graphml(graph, attributes))
-
-
-def _graphml(graph: Graph, attributes: Attributes | None) -> Iterator[str]:
-    """Yield the lines of a document; names of nodes are their identifiers and labels."""
-    nodes, links = graph.node_table(attributes), graph.link_table()
-    names, sources, targets = nodes.pop("id"), links.pop("source"), links.pop("target")
-    nodes = {"label": names, **nodes}
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield f'<graphml xmlns="{NAMESPACE}">'
-    yield '<key id="rule" for="graph" attr.name="rule" attr.type="string"/>'
-    for kind, table in (("node", nodes), ("edge", links)):
-        for number, (name, column) in enumerate(table.items()):
-            what = f'attr.name={_quoted(name)} attr.type="{XML_TYPES[np.array(column).dtype.kind]}"'
-            yield f'<key id="{kind}{number}" for="{kind}" {what}/>'
-    yield f'<graph edgedefault="undirected"><data key="rule">{graph.rule}</data>'
-    for name, *row in zip(names, *nodes.values(), strict=True):
-        yield f"<node id={_quoted(name)}>{_data('node', row)}</node>"
-    for source, target, *row in zip(sources, targets, *links.values(), strict=True):
-        yield f"<edge source={_quoted(source)} target={_quoted(target)}>{_data('edge', row)}</edge>"
-    yield "</graph>"
-    yield "</graphml>"
-
-
-def _data(kind: str, row: Iterable[Any]) -> str:
-    texts = (str(value).lower() if isinstance(value, bool) else str(value) for value in row)
-    return "".join(
-        f'<data key="{kind}{number}">{escape(_writable(text))}</data>'
-        for number, text in enumerate(texts)
-    )
-
-
-def _quoted(text: str) -> str:
-    return quoteattr(_writable(text))
-
-
-def _writable(text: str) -> str:
-    if UNWRITABLE.search(text):
+    Raises
+    ------
+    InvalidInputError
+        The ending names no format, or the format cannot hold a name or an attribute.
+    StoredFileError
+        The file cannot be written.
+    """
+    networkx = require("networkx", "writing a graph", "graph")
+    place = Path(path)
+    ending, content = graph_ending(place), io.BytesIO()
+    try:
+        if ending == ".json":
+            data = networkx.node_link_data(graph, edges="links")
+            content.write(json.dumps(data, allow_nan=False).encode())
+        elif ending == ".csv":
+            _write_links(content, graph)
+        else:
+            whole = graph.copy()
+            for name, facts in whole.nodes(data=True):
+                facts.setdefault("label", str(name))
+                _check_writable(name, *facts, *facts.values())
+            write = networkx.write_graphml_xml if ending == ".graphml" else networkx.write_gexf
+            write(whole, content)
+    except (networkx.NetworkXException, TypeError, ValueError) as problem:
+        if isinstance(problem, InvalidInputError):
+            raise
         raise InvalidInputError(
-            f"the name {text!r} holds a character that XML cannot hold; rename it, or write JSON "
-            "or CSV."
-        )
-    return text
+            f"{place} cannot hold the graph ({problem}); give it attributes that are finite "
+            "numbers or texts."
+        ) from problem
+    with replacing(place, compress=True) as file:
+        file.write(content.getbuffer())
 
 
-def read_graph(path: str | os.PathLike[str]) -> Graph:
+def _write_links(content: BinaryIO, graph: Any) -> None:
+    columns = dict.fromkeys(name for *_, facts in graph.edges(data=True) for name in facts)
+    text = codecs.getwriter("utf-8")(content, "replace")
+    fields = ("source", "target", *(columns or ("weight", "sign")))
+    writer = csv.DictWriter(text, fields, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({"source": i, "target": j, **f} for i, j, f in graph.edges(data=True))
+
+
+def _check_writable(*texts: object) -> None:
+    for text in map(str, texts):
+        if UNWRITABLE.search(text):
+            raise InvalidInputError(
+                f"the name {text!r} holds a character that XML cannot hold; rename it, or write "
+                "JSON or CSV."
+            )
+
+
+def read_graph(path: str | os.PathLike[str]) -> Any:
     """Read a graph from GraphML, GEXF, JSON (nodes and links) or a CSV list of links.
 
     Links that point both ways become one, the stronger; links of a node with itself and links of
@@ -158,108 +110,81 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
     ----------
     path : path-like
         The ending names the format: .graphml, .gexf, .json or .csv, each also compressed (.gz,
-        .bz2, .xz). GraphML and GEXF need networkx (extra `graph`).
+        .bz2).
 
     Returns
     -------
-    Graph
-        With the numbers that all links have as `edge_attributes`. A list of links has no nodes
-        without links. Where the file does not name the rule, it is "or".
+    networkx.Graph
+        Of named nodes, with a `weight` above zero and a `sign` for every edge beside the numbers
+        that the file has. A list of links has no nodes without links.
 
     Raises
     ------
+    InvalidInputError
+        The ending names no format.
     StoredFileError
         The file does not exist, or holds no graph.
     """
+    networkx = require("networkx", "reading a graph", "graph")
     place = Path(path)
-    ending, compression = plain_ending(place), COMPRESSIONS.get(place.suffix.lower())
-    if ending not in ENDINGS:
-        raise StoredFileError(
-            f"{place} has an ending that names no format of graphs, but {', '.join(ENDINGS[:-1])} "
-            f"or {ENDINGS[-1]} is needed; rename it by its format."
-        )
+    ending = graph_ending(place)
     try:
-        return _graph(*READERS[ending](Source(place, "graph", compression)))
-    except (ValueError, KeyError, TypeError, AttributeError, SyntaxError) as problem:
-        if isinstance(problem, StoredFileError):
-            raise
-        reason = " ".join(str(problem).split()).rstrip(".") or type(problem).__name__
+        with COMPRESSED.get(place.suffix.lower(), open)(place, "rb") as file:
+            content = file.read()
+    except (OSError, EOFError) as problem:
+        raise StoredFileError(
+            f"{place} could not be read ({getattr(problem, 'strerror', None) or problem}); give a "
+            "file of a graph."
+        ) from problem
+    try:
+        if ending == ".json":
+            data = json.loads(content)
+            edges = "links" if "links" in data else "edges"
+            found = networkx.node_link_graph(data, edges=edges)
+        elif ending == ".csv":
+            rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))
+            found = networkx.MultiGraph((row.pop("source"), row.pop("target"), row) for row in rows)
+        else:
+            read = networkx.read_graphml if ending == ".graphml" else networkx.read_gexf
+            found = read(io.BytesIO(content))
+        return _normal(found, networkx.Graph(rule=found.graph.get("rule", "or")))
+    except MemoryError:
+        raise
+    # Parsers of files from elsewhere raise all kinds of errors.
+    except Exception as problem:
+        reason = " ".join(str(problem).split()).rstrip(".")[:200] or type(problem).__name__
         raise StoredFileError(
             f"{place} holds no graph ({reason}); give a file that the command network or "
             "write_graph has written."
         ) from problem
 
 
-def _read_json(source: Source) -> Parts:
-    with source.open_text() as file:
-        content = json.load(file)
-    links = content["links"] if "links" in content else content["edges"]
-    return (
-        [node["id"] for node in content["nodes"]],
-        [(link["source"], link["target"], link) for link in links],
-        content.get("graph", {}),
-    )
-
-
-def _read_csv(source: Source) -> Parts:
-    with source.open_text() as file:
-        links = [(row["source"], row["target"], row) for row in csv.DictReader(file)]
-    return dict.fromkeys(end for *ends, _ in links for end in ends), links, {}
-
-
-def _read_xml(reader: str, source: Source) -> Parts:
-    networkx = require("networkx", "reading GraphML and GEXF", "graph")
-    try:
-        with source.open() as file:
-            found = getattr(networkx, reader)(file)
-    except networkx.NetworkXException as problem:
-        raise ValueError(str(problem)) from problem
-    return found.nodes, found.edges(data=True), found.graph
-
-
-def _graph(nodes: Iterable[Any], links: Iterable[tuple[Any, Any, Any]], about: Any) -> Graph:
-    """Make a graph of parts that have not been checked."""
-    place = {str(name): number for number, name in enumerate(nodes)}
-    found: dict[tuple[int, int], tuple[float, Mapping[str, Any]]] = {}
-    for source, target, facts in links:
-        for end in (str(source), str(target)):
-            if end not in place:
-                raise ValueError(f"a link ends at {end!r}, which is not a node")
-        first, second = sorted((place[str(source)], place[str(target)]))
-        weight = _weight(facts)
-        if first != second and abs(weight) > abs(found.get((first, second), (0.0,))[0]):
-            found[first, second] = (weight, facts)
-    if not place:
+def _normal(found: Any, graph: Any) -> Any:
+    """Fill a graph with the nodes of another, and with the strongest link of each pair."""
+    nodes = {name: str(name) for name in found}
+    for name in nodes.values():
+        name.encode()  # no file and no page can hold one half of a surrogate pair
+    graph.add_nodes_from((nodes[name], facts) for name, facts in found.nodes(data=True))
+    order = {name: number for number, name in enumerate(graph)}
+    if not order:
         raise ValueError("it has no nodes")
-    pairs = sorted(found)
-    rule: Rule = "and" if about.get("rule") == "and" else "or"
-    return Graph(
-        tuple(place),
-        np.array(pairs, dtype=np.intp).reshape(-1, 2),
-        np.array([found[pair][0] for pair in pairs], dtype=np.float64),
-        rule,
-        _attributes([found[pair][1] for pair in pairs]),
-    )
-
-
-def _weight(facts: Mapping[str, Any]) -> float:
-    """The signed weight of a link."""
-    weight = _number(facts.get("weight", 1.0))
-    if weight is None:
-        raise ValueError(f"a link has the weight {facts['weight']!r}")
-    sign = _number(facts.get("sign"))
-    return weight if sign is None else math.copysign(weight, sign)
-
-
-def _attributes(facts: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The attributes that all links have as numbers."""
-    taken = {"source", "target", "weight", "sign", "id", "key"}
-    found = {}
-    for name in facts[0] if facts else ():
-        values = [_number(one.get(name)) for one in facts]
-        if name not in taken and None not in values:
-            found[str(name)] = np.array(values, dtype=np.float64)
-    return found
+    links: dict[tuple[int, int], tuple[float, dict[str, Any]]] = {}
+    for i, j, facts in found.edges(data=True):
+        weight = float(facts.pop("weight", 1.0))
+        if not math.isfinite(weight):
+            raise ValueError(f"a link has the weight {weight}")
+        sign = _number(facts.pop("sign", None))
+        weight = weight if sign is None else math.copysign(weight, sign)
+        a, b = sorted((order[nodes[i]], order[nodes[j]]))
+        if a != b and abs(weight) > abs(links.get((a, b), (0.0,))[0]):
+            links[a, b] = weight, facts
+    names = list(graph)
+    for (a, b), (weight, facts) in sorted(links.items()):
+        graph.add_edge(names[a], names[b], weight=abs(weight), sign=1 if weight > 0 else -1)
+        numbers = {str(key): _number(value) for key, value in facts.items() if key != "id"}
+        known = {key: value for key, value in numbers.items() if value is not None}
+        graph.edges[names[a], names[b]].update(known)
+    return graph
 
 
 def _number(value: Any) -> float | None:
@@ -269,17 +194,3 @@ def _number(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) and not isinstance(value, bool) else None
-
-
-WRITERS: dict[str, Callable[[BinaryIO, Graph, Attributes | None], None]] = {
-    ".graphml": _write_graphml,
-    ".gexf": _write_gexf,
-    ".json": _write_json,
-    ".csv": _write_csv,
-}
-READERS: dict[str, Callable[[Source], Parts]] = {
-    ".graphml": partial(_read_xml, "read_graphml"),
-    ".gexf": partial(_read_xml, "read_gexf"),
-    ".json": _read_json,
-    ".csv": _read_csv,
-}

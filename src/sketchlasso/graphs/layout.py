@@ -21,6 +21,8 @@ import numpy as np
 from scipy import fft, sparse, spatial
 from scipy.sparse import linalg
 
+from sketchlasso.graphs.graph import links_of
+from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray
 
 # Steps, exaggeration and momentum: groups find their places first, then nodes.
@@ -32,7 +34,33 @@ MOST_CELLS = 512
 FEW, ROUNDS_APART = 2000, 60
 
 
-def force_layout(
+def force_layout(graph: Any, *, random_state: RandomState = 0) -> dict[str, FloatArray]:
+    """Return places on a map: linked nodes near each other, groups apart.
+
+    Nodes without links form a ring around the others.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    dict of str to ndarray of shape (2,)
+        Places in the unit disc, as networkx draws them. Some seconds for 10,000 nodes.
+    """
+    links = links_of(graph)
+    linked = links.degrees > 0
+    places = np.zeros((len(linked), 2))
+    if linked.any():
+        edges = (np.cumsum(linked) - 1)[links.edges]
+        generator = np.random.default_rng(seed_of(random_state))
+        places[linked] = _linked_layout(edges, np.abs(links.weights), int(linked.sum()), generator)
+    places[~linked] = _ring(int((~linked).sum()), inner=1.1 if linked.any() else 0.0)
+    return dict(zip(graph, places / np.linalg.norm(places, axis=1).max(initial=1.0), strict=True))
+
+
+def _linked_layout(
     edges: IntArray, weights: FloatArray, nodes: int, generator: np.random.Generator
 ) -> FloatArray:
     """Return places (nodes, 2) in the unit disc, centred at zero, of nodes that all have edges.
@@ -89,7 +117,7 @@ def _apart(places: FloatArray) -> FloatArray:
     return places
 
 
-def ring(count: int, inner: float) -> FloatArray:
+def _ring(count: int, inner: float) -> FloatArray:
     """Return places (count, 2) for nodes without edges, from the radius `inner` outwards."""
     number = np.arange(count)
     # As in a sunflower: equal area per node, each turned by the golden angle.

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from sketchlasso.data import MatrixLike, as_rows, spread
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.files.options import nearest
-from sketchlasso.graphs import Graph, Rule, join_directions
+from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.inference.checks import (
     FEWEST_ROWS,
     check_enough_rows,
@@ -112,7 +112,7 @@ class Neighbourhoods:
             table["p_value"] = np.where(known > 0, known, np.nan)
         return table
 
-    def graph(self, rule: Rule = "or", *, min_stability: float = 0.0) -> Graph:
+    def graph(self, rule: Rule = "or", *, min_stability: float = 0.0) -> Any:
         """Return the undirected graph of all columns that are targets or predictors.
 
         Parameters
@@ -125,10 +125,10 @@ class Neighbourhoods:
 
         Returns
         -------
-        Graph
-            Its weights are standardised coefficients, the larger ("or") or smaller ("and") of
-            both. Edges have the attribute `stability` where half-samples were drawn, and
-            `p_value` where every edge has one.
+        networkx.Graph
+            Edges have a `weight`, the absolute value of the larger ("or") or smaller ("and")
+            standardised coefficient, and a `sign`, 1 or -1; a `stability` where half-samples were
+            drawn; and a `p_value` where the pair was tested. Needs the extra `graph`.
         """
         share = is_number(min_stability) and 0 <= min_stability <= 1
         if not share or (min_stability > 0 and self.half_samples is None):
@@ -144,8 +144,7 @@ class Neighbourhoods:
             attributes["stability"] = self._edge_stability(edges, rule)
         if self.p_values is not None and len(edges):
             known = _entries(self.p_values, edges[:, 0], edges[:, 1])
-            if (known > 0).all():
-                attributes["p_value"] = known
+            attributes["p_value"] = np.where(known > 0, known, np.nan)
         if min_stability > 0:
             kept = attributes["stability"] >= min_stability
             edges, weights = edges[kept], weights[kept]
@@ -153,7 +152,7 @@ class Neighbourhoods:
         place = np.zeros(len(self.names), dtype=np.intp)
         place[used] = np.arange(len(used))
         names = tuple(self.names[j] for j in used)
-        return Graph(names, place[edges], weights, rule, attributes)
+        return graph_of(names, place[edges], weights, rule, attributes)
 
     def _joined(self, weights: Any, rule: Rule) -> tuple[IntArray, FloatArray]:
         """Edges and weights of a matrix (t, n) of directed weights."""

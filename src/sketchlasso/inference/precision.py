@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sketchlasso.data.validate import refuse_masked
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_if_interrupted
-from sketchlasso.graphs import Graph, Rule
+from sketchlasso.graphs import Rule, graph_of
 from sketchlasso.inference.checks import check_enough_rows, check_parameters, column_names
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows
 from sketchlasso.inference.nodewise import Nodewise, solve_columns
@@ -117,8 +117,8 @@ class SparsePrecision(EmpiricalCovariance):
     >>> X = rng.standard_normal((200, 4))
     >>> X[:, 1] += X[:, 0]
     >>> X[:, 2] += X[:, 1]
-    >>> SparsePrecision().fit(X).graph().edges.tolist()
-    [[0, 1], [1, 2]]
+    >>> list(SparsePrecision().fit(X).graph().edges)
+    [('x0', 'x1'), ('x1', 'x2')]
     """
 
     # EmpiricalCovariance reads both as parameters; they are fixed here.
@@ -178,7 +178,7 @@ class SparsePrecision(EmpiricalCovariance):
         self.regressions_: Nodewise = found
         return self
 
-    def graph(self, names: Sequence[str] | None = None) -> Graph:
+    def graph(self, names: Sequence[str] | None = None) -> Any:
         """Return the graph of the columns, its weights the partial correlations.
 
         Parameters
@@ -188,12 +188,14 @@ class SparsePrecision(EmpiricalCovariance):
 
         Returns
         -------
-        Graph
+        networkx.Graph
+            Edges have a `weight`, the absolute partial correlation, and a `sign`, 1 or -1. Needs
+            the extra `graph`.
         """
         check_is_fitted(self)
         given = getattr(self, "feature_names_in_", None) if names is None else names
         known = column_names(given, self.n_features_in_)
-        return Graph(known, self._edges, self._partial, self.rule)
+        return graph_of(known, self._edges, self._partial, self.rule)
 
     def _choose(self, path: PenaltyPath) -> tuple[int, FloatArray]:
         """Return the position of the chosen penalty, and the criterion (a,) of all."""

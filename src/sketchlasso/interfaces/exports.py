@@ -48,19 +48,20 @@ def export_topics(
         raise InvalidInputError(f"{folder} is a file, but a folder is needed; give another name.")
     folder.mkdir(parents=True, exist_ok=True)
     graph = images.graph()
-    places, of_word = graph.layout(), topics.of_word(images.words)
+    places = np.array(list(sl.graphs.force_layout(graph).values()))
+    links, of_word = sl.graphs.links_of(graph), topics.of_word(images.words)
     data = _topics_data(imager, images, topics)
     _write_csv(folder / "topics.csv", _topic_rows(data["topics"]))
     _write_csv(folder / "words.csv", _word_rows(data["words"]))
     _write_csv(folder / "documents.csv", _document_rows(topics))
     (folder / "topics.json").write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
-    picture = map_svg(graph, places, of_word)
+    picture = map_svg(links, places, of_word)
     (folder / "map.svg").write_text(picture, encoding="utf-8")
     (folder / "topics.html").write_text(_offline_page(data, picture), encoding="utf-8")
     written = ["topics.csv", "words.csv", "documents.csv", "topics.json", "topics.html", "map.svg"]
     drawn = importlib.util.find_spec("matplotlib") is not None
     if drawn:
-        save_map(folder / "map.png", graph, places, of_word, topics)
+        save_map(folder / "map.png", links, places, of_word, topics)
         written.append("map.png")
     if topics.groups is not None:
         names, shares = topics.over()
@@ -204,22 +205,22 @@ def colour_of(topic: int) -> str:
     return GREY if topic < 0 else COLOURS[topic % len(COLOURS)]
 
 
-def map_svg(graph: sl.topics.WordGraph, places: Any, of_word: Any) -> str:
+def map_svg(links: sl.graphs.Links, places: Any, of_word: Any) -> str:
     """Return the map of all linked words as SVG; words with most links are labelled first.
 
     The `places` (n_words, 2) come from the layout; `of_word` (n_words,) is the topic, -1 for none.
     """
-    degrees = graph.degrees
+    degrees = links.degrees
     at = _on_paper(places)
     dots = "".join(
         f'<circle cx="{at[j, 0]:.1f}" cy="{at[j, 1]:.1f}" '
         f'r="{1.5 + min(4.0, 0.4 * degrees[j] ** 0.5):.1f}" fill="{colour_of(int(of_word[j]))}">'
-        f"<title>{escape(visible(graph.words[j]))}</title></circle>"
+        f"<title>{escape(visible(links.names[j]))}</title></circle>"
         for j in np.flatnonzero(degrees)
     )
     texts = "".join(
-        f'<text x="{at[j, 0]:.1f}" y="{at[j, 1] - 6:.1f}">{escape(visible(graph.words[j]))}</text>'
-        for j in _labelled(graph, at)
+        f'<text x="{at[j, 0]:.1f}" y="{at[j, 1] - 6:.1f}">{escape(visible(links.names[j]))}</text>'
+        for j in _labelled(links, at)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
@@ -231,7 +232,7 @@ def map_svg(graph: sl.topics.WordGraph, places: Any, of_word: Any) -> str:
 
 
 def save_map(
-    path: Path, graph: sl.topics.WordGraph, places: Any, of_word: Any, topics: sl.topics.Topics
+    path: Path, links: sl.graphs.Links, places: Any, of_word: Any, topics: sl.topics.Topics
 ) -> None:
     """Draw the map with matplotlib, with its strongest links and a key to the largest topics."""
     from matplotlib.collections import LineCollection
@@ -241,24 +242,24 @@ def save_map(
     axes = figure.add_subplot()
     at = _on_paper(places)
     # Links of words that avoid each other would join topics.
-    strongest = np.argsort(-graph.weights, kind="stable")[
-        : min(LINKS, int((graph.weights > 0).sum()))
+    strongest = np.argsort(-links.weights, kind="stable")[
+        : min(LINKS, int((links.weights > 0).sum()))
     ]
-    ends = at[graph.edges[strongest]]
+    ends = at[links.edges[strongest]]
     axes.add_collection(LineCollection(ends, colors=GREY, linewidths=0.4, alpha=0.4, zorder=0))
     for topic in range(-1, len(topics)):
-        own = np.flatnonzero((of_word == topic) & (graph.degrees > 0))
+        own = np.flatnonzero((of_word == topic) & (links.degrees > 0))
         axes.scatter(
             at[own, 0],
             at[own, 1],
-            s=4 + 2 * graph.degrees[own] ** 0.5,
+            s=4 + 2 * links.degrees[own] ** 0.5,
             c=colour_of(topic),
             marker=MARKERS[max(topic, 0) // len(COLOURS) % len(MARKERS)],
             alpha=0.75,
             label=visible(str(topics.topics[topic])) if 0 <= topic < IN_KEY else None,
         )
-    for j in _labelled(graph, at):
-        word = visible(graph.words[j])
+    for j in _labelled(links, at):
+        word = visible(links.names[j])
         axes.text(at[j, 0], at[j, 1] - 6, word, fontsize=7, ha="center", parse_math=False)
     axes.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
     axes.set_axis_off()
@@ -318,14 +319,14 @@ def _on_paper(places: Any) -> Any:
     return MARGIN + (places - low) / spread * (np.array([WIDTH, HEIGHT]) - 2 * MARGIN)
 
 
-def _labelled(graph: sl.topics.WordGraph, at: Any) -> list[int]:
+def _labelled(links: sl.graphs.Links, at: Any) -> list[int]:
     """Return the words to label: those with most links first, none on top of another."""
     taken: list[tuple[float, float, float]] = []
     chosen: list[int] = []
-    for j in np.argsort(-graph.degrees, kind="stable"):
-        if graph.degrees[j] == 0 or len(taken) >= LABELS:
+    for j in np.argsort(-links.degrees, kind="stable"):
+        if links.degrees[j] == 0 or len(taken) >= LABELS:
             break
-        half = 3.4 * len(graph.words[j]) + 3
+        half = 3.4 * len(links.names[j]) + 3
         x, y = at[j]
         if all(abs(y - b) > 13 or abs(x - a) > half + other for a, b, other in taken):
             taken.append((x, y, half))

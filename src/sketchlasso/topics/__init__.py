@@ -8,7 +8,7 @@ from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage, 
 from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.reading import read_corpus
 from sketchlasso.topics.store import load_topics
-from sketchlasso.topics.word_images import WordGraph, WordImages, load_images, word_graph
+from sketchlasso.topics.word_images import WordImages, load_images, word_graph
 
 __all__ = [
     "ComparedImages",
@@ -18,7 +18,6 @@ __all__ = [
     "TopicImage",
     "TopicImager",
     "Topics",
-    "WordGraph",
     "WordImages",
     "compare_images",
     "corpus_from_matrix",

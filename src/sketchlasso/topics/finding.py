@@ -12,11 +12,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.graphs import communities, links_of
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.image import DocumentMatch, match
 from sketchlasso.topics.imager import TopicImager
-from sketchlasso.topics.word_images import WordGraph, WordImages, word_graph
+from sketchlasso.topics.word_images import WordImages, word_graph
 from sketchlasso.types import FloatArray, IntArray
 
 # Smaller communities come from a few rare words by chance.
@@ -175,13 +176,13 @@ def find_topics(
     images = imager.image_all(progress=progress) if images is None else images
     images.check_words(imager.words_)
     graph = _positive_graph(images.weights, images.words)
-    groups = graph.communities(resolution=resolution, random_state=random_state)
+    groups = _groups(graph, resolution, random_state)
     members = _members(graph, groups)
     again = []
     if stability:
         for weights in imager.half_images(images.n_words, progress):
             half = _positive_graph(weights, images.words)
-            again.append(half.communities(resolution=resolution, random_state=random_state))
+            again.append(_groups(half, resolution, random_state))
     return _topics(imager, members, again)
 
 
@@ -193,19 +194,25 @@ def periods(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(value[:digits] for value in values)
 
 
-def _positive_graph(weights: Any, words: tuple[str, ...]) -> WordGraph:
+def _positive_graph(weights: Any, words: tuple[str, ...]) -> Any:
     """Return the links between words that occur together."""
     return word_graph(sparse.csr_array(weights).maximum(0), words)
 
 
-def _members(graph: WordGraph, groups: IntArray) -> list[IntArray]:
+def _groups(graph: Any, resolution: float, random_state: RandomState) -> IntArray:
+    labels = communities(graph, resolution=resolution, random_state=random_state)
+    return np.array(list(labels.values()), dtype=np.intp)
+
+
+def _members(graph: Any, groups: IntArray) -> list[IntArray]:
     """Return the words of every community that is large enough, the most distinctive first.
 
     Distinctive is a word with many links inside: (links inside)^2 / (all links).
     """
-    inside = groups[graph.edges[:, 0]] == groups[graph.edges[:, 1]]
-    own = np.bincount(graph.edges[inside].ravel(), minlength=len(groups))
-    score = own**2 / np.maximum(graph.degrees, 1)
+    links = links_of(graph)
+    inside = groups[links.edges[:, 0]] == groups[links.edges[:, 1]]
+    own = np.bincount(links.edges[inside].ravel(), minlength=len(groups))
+    score = own**2 / np.maximum(links.degrees, 1)
     found = []
     for label in range(int(groups.max(initial=-1)) + 1):
         words = np.flatnonzero(groups == label)

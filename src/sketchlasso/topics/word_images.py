@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
 from sketchlasso.errors import InvalidInputError, Name
-from sketchlasso.graphs import Graph, Rule, join_directions
+from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.storage import read_container, unpacking, write_container
@@ -38,21 +38,9 @@ WORDS_PER_DEVICE_PART = 16_384
 VECTORS = {"alpha": "f", "radius": "f", "gap": "f"}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class WordGraph(Graph):
-    """A graph of words, made by :func:`word_graph`; :class:`Graph` lists the attributes."""
-
-    node_word: ClassVar[str] = "word"
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words: a tuple of length n_words."""
-        return self.names
-
-
 def word_graph(
     weights: Any, words: Sequence[str], rule: Rule = "or", *, drop_isolated: bool = False
-) -> WordGraph:
+) -> Any:
     """Make a graph of the images of all words, by an "or" or an "and" of both directions.
 
     With a the weight of word j in the image of word i and b that of i in the image of j:
@@ -74,7 +62,8 @@ def word_graph(
 
     Returns
     -------
-    WordGraph
+    networkx.Graph
+        Its edges have a `weight`, the absolute one, and a `sign`, 1 or -1. Needs the extra `graph`.
 
     Raises
     ------
@@ -86,14 +75,16 @@ def word_graph(
     >>> import sketchlasso as sl
     >>> images = [[0, 0.5, 0], [0.2, 0, 0], [-0.3, 0, 0]]
     >>> graph = sl.topics.word_graph(images, ["sea", "wave", "desert"])
-    >>> graph.neighbours("sea")
-    [('wave', 0.5), ('desert', -0.3)]
+    >>> graph["sea"]["desert"]
+    {'weight': 0.3, 'sign': -1}
     """
     names = tuple(map(str, words))
     matrix = _checked_weights(weights, names)
     edges, joined = join_directions(matrix.row, matrix.col, matrix.data, len(names), rule)
-    graph = WordGraph(names, edges, joined, rule)
-    return graph.without_isolated() if drop_isolated else graph
+    graph = graph_of(names, edges, joined, rule)
+    if drop_isolated:
+        graph.remove_nodes_from([word for word, links in graph.degree if links == 0])
+    return graph
 
 
 def _checked_weights(weights: Any, words: tuple[str, ...]) -> Any:
@@ -164,7 +155,7 @@ class WordImages:
                 " on this model again.",
             )
 
-    def graph(self, rule: Rule = "or") -> WordGraph:
+    def graph(self, rule: Rule = "or") -> Any:
         """Join words that explain each other; see :func:`word_graph`."""
         return word_graph(self.weights, self.words, rule)
 

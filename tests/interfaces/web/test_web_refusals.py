@@ -5,13 +5,12 @@ from contextlib import closing
 from http.client import HTTPConnection
 from urllib.parse import quote
 
-import numpy as np
+import networkx
 import pytest
 from tests.explored import small_imager, small_images
 from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError
-from sketchlasso.graphs import Graph
 from sketchlasso.interfaces.web import Limits, create_app, serve
 from sketchlasso.interfaces.web.application import read_pages
 from sketchlasso.topics import TopicImager
@@ -181,7 +180,7 @@ def test_a_taken_port_is_one_sentence():
 
 
 def test_what_cannot_be_explored_is_one_sentence():
-    graph = Graph(("a", "b"), np.zeros((0, 2), dtype=np.intp), np.zeros(0), "or")
+    graph = networkx.Graph()
     assert "a Graph was given with images" in refusal(InvalidInputError, create_app, graph, "some")
     assert "a str was given" in refusal(InvalidInputError, create_app, "genes.graphml")
 

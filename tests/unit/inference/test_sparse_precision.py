@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.graphs import links_of
 from sketchlasso.inference import SparsePrecision, nodewise
 from sketchlasso.inference.precision_matrix import Assembled
 
@@ -82,7 +83,7 @@ def test_a_chain_is_found_with_its_names_and_signs():
     X = chain()
     names = [f"gene {letter}" for letter in "abcdefgh"]
     found = SparsePrecision().fit(pd.DataFrame(X, columns=names))
-    graph = found.graph()
+    graph = links_of(found.graph())
     assert graph.edges.tolist() == [[j, j + 1] for j in range(7)]
     assert graph.names == tuple(names)
     assert (graph.weights > 0).all()
@@ -90,9 +91,8 @@ def test_a_chain_is_found_with_its_names_and_signs():
         np.outer(np.diag(found.precision_), np.diag(found.precision_))
     )
     np.testing.assert_allclose(graph.weights, partial[graph.edges[:, 0], graph.edges[:, 1]])
-    assert graph.neighbours("gene a")[0][0] == "gene b"
-    assert SparsePrecision().fit(X).graph().names[:2] == ("x0", "x1")
-    assert found.graph(list("abcdefgh")).names == tuple("abcdefgh")
+    assert list(SparsePrecision().fit(X).graph())[:2] == ["x0", "x1"]
+    assert list(found.graph(list("abcdefgh"))) == list("abcdefgh")
 
 
 def test_units_change_the_matrix_as_they_must():
@@ -100,7 +100,7 @@ def test_units_change_the_matrix_as_they_must():
     units = np.array([1e-3, 1.0, 1e4, 2.0, 0.5, 1e6])
     found, other = SparsePrecision().fit(X), SparsePrecision().fit(X * units)
     np.testing.assert_allclose(other.precision_, found.precision_ / np.outer(units, units), 1e-6)
-    np.testing.assert_array_equal(other.graph().edges, found.graph().edges)
+    assert set(other.graph().edges) == set(found.graph().edges)
 
 
 def test_partial_correlations_shrink_just_enough_to_be_positive_definite():
@@ -154,7 +154,7 @@ def test_the_extended_bic_is_that_of_refitted_neighbourhoods():
         expected.append(value)
     np.testing.assert_allclose(found.criterion_, expected, rtol=1e-8)
     assert found.alpha_ == alphas[np.argmin(expected)]
-    assert found.graph().edges.tolist() == [[j, j + 1] for j in range(4)]
+    assert list(found.graph().edges) == [(f"x{j}", f"x{j + 1}") for j in range(4)]
 
 
 def test_stability_ends_the_search_and_repeats_with_its_seed():

@@ -39,7 +39,7 @@ class ViewOptions:
         self,
         screen: Screen,
         data: dict[str, Any],
-        shown: sl.topics.TopicImager | sl.graphs.Graph,
+        shown: Any,
         images: sl.topics.WordImages | None = None,
         source: str = "a network",
     ) -> Report:
@@ -70,7 +70,7 @@ def explore(
     Serves a page and a JSON API, by default to this machine only, until Ctrl-C.
     """
     graph = sl.graphs.read_graph(file)
-    data = {"n_nodes": len(graph.names), "n_links": len(graph.edges)}
+    data = {"n_nodes": len(graph), "n_links": len(graph.edges)}
     return view.serve(screen, data, graph, source=file.name)
 
 

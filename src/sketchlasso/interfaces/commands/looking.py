@@ -30,7 +30,7 @@ from sketchlasso.interfaces.commands.topics import model_data as topics_data
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
 EXTRAS = {
-    "cli": ("typer", "rich"),
+    "cli": ("networkx", "typer", "rich"),
     "conic": ("clarabel",),
     "dask": ("dask", "distributed"),
     "files": ("pooch", "pyarrow"),

@@ -114,7 +114,8 @@ def network(
     seconds = perf_counter() - start
     rule: Any = asked.rule
     graph = found.graph(rule, min_stability=asked.min_stability)
-    graph = graph.without_isolated() if drop_isolated else graph
+    if drop_isolated:
+        graph.remove_nodes_from([name for name, links in graph.degree if links == 0])
     written = outputs.write_graph(graph, output, communities, seed, noun="column", verb="explains")
     details = (
         ("regressions", f"{len(found.targets) * (1 + found.n_half_samples)} in {seconds:.2f} s"),
@@ -153,11 +154,14 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _links_sheet(graph: sl.graphs.Graph, top: int) -> tuple[Sheet, ...]:
-    order = np.argsort(-np.abs(graph.weights), kind="stable")[:top]
-    first, second = np.array(graph.names)[graph.edges].T
-    columns = (
-        *(("column", first), ("column", second), ("weight", graph.weights)),
-        *((name.replace("_", "-"), values) for name, values in graph.edge_attributes.items()),
-    )
-    return sheet_of(f"{len(order)} of {len(graph.edges)} links, the strongest", columns, order)
+def _links_sheet(graph: Any, top: int) -> tuple[Sheet, ...]:
+    links = sl.graphs.links_of(graph)
+    order = np.argsort(-np.abs(links.weights), kind="stable")[:top]
+    first, second = np.array(links.names)[links.edges].T
+    facts = [facts for *_, facts in graph.edges(data=True)]
+    columns = [("column", first), ("column", second), ("weight", links.weights)]
+    for name in ("stability", "p_value"):
+        if any(name in one for one in facts):
+            values = np.array([one.get(name, np.nan) for one in facts])
+            columns.append((name.replace("_", "-"), values))
+    return sheet_of(f"{len(order)} of {len(links.edges)} links, the strongest", columns, order)

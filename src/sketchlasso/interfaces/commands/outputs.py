@@ -140,36 +140,38 @@ def check_graph_file(output: Path, communities: bool) -> None:
 
 
 def write_graph(
-    graph: sl.graphs.Graph, output: Path, communities: bool, seed: int, *, noun: str, verb: str
+    graph: Any, output: Path, communities: bool, seed: int, *, noun: str, verb: str
 ) -> Report:
     """Write a graph, with its communities if asked; report its size and the communities.
 
     A node is called a `noun`, and linked if it `verb` the other.
     """
-    nodes, alone = f"{graph.node_word}s", int(np.count_nonzero(graph.degrees == 0))
-    either = "either" if graph.rule == "or" else "each"
+    nodes, links = "words" if noun == "word" else "nodes", dict(graph.degree)
+    alone = sum(number == 0 for number in links.values())
+    either = "either" if graph.graph["rule"] == "or" else "each"
     data = {
-        "rule": graph.rule,
-        f"n_{nodes}": len(graph.names),
+        "rule": graph.graph["rule"],
+        f"n_{nodes}": len(graph),
         "n_links": len(graph.edges),
         "n_isolated": alone,
         "communities": None,
     }
     facts = (
-        (f"{noun}s", f"{len(graph.names)}, {alone} of them without links"),
+        (f"{noun}s", f"{len(graph)}, {alone} of them without links"),
         ("links", f"{len(graph.edges)}, if {either} {noun} {verb} the other"),
     )
     if not communities:
         sl.graphs.write_graph(output, graph)
         return Report(data, facts=facts)
-    groups = graph.communities(random_state=seed)
-    sl.graphs.write_graph(output, graph, {"community": groups})
-    degrees, names = graph.degrees, np.array(graph.names)
+    groups = sl.graphs.communities(graph, random_state=seed)
+    for name, label in groups.items():
+        graph.nodes[name]["community"] = label
+    sl.graphs.write_graph(output, graph)
     found: list[dict[str, Any]] = []
-    for label in range(int(groups.max(initial=-1)) + 1):
-        inside = np.flatnonzero(groups == label)
-        best = inside[np.argsort(-degrees[inside], kind="stable")[:MEMBERS_SHOWN]]
-        found.append({"size": len(inside), nodes: names[best].tolist()})
+    for label in range(max(groups.values(), default=-1) + 1):
+        inside = [name for name, own in groups.items() if own == label]
+        best = sorted(inside, key=links.__getitem__, reverse=True)[:MEMBERS_SHOWN]
+        found.append({"size": len(inside), nodes: best})
     shown = found[:COMMUNITIES_SHOWN]
     title = f"{len(shown)} of {len(found)} communities, the most linked {nodes} of each"
     rows = tuple((one["size"], ", ".join(one[nodes])) for one in shown)

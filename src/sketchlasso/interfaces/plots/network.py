@@ -83,7 +83,7 @@ class NetworkDisplay(Display):
 
 
 def plot_network(
-    graph: sl.graphs.Graph,
+    graph: Any,
     *,
     top: int = 15,
     isolated: bool = False,
@@ -95,8 +95,9 @@ def plot_network(
 
     Parameters
     ----------
-    graph : Graph
-        From :meth:`SparsePrecision.graph`, :meth:`Neighbourhoods.graph` or :func:`word_graph`.
+    graph : networkx.Graph
+        From :meth:`SparsePrecision.graph`, :meth:`Neighbourhoods.graph` or :func:`word_graph`, or
+        another with a `weight`, and a `sign` if that is not in the weight, per edge.
     top : int
         How many nodes to name: those with the most links.
     isolated : bool
@@ -112,20 +113,24 @@ def plot_network(
     NetworkDisplay
         Drawn on its `ax_`.
     """
-    if not isinstance(graph, sl.graphs.Graph):
+    if not hasattr(graph, "edges") or not hasattr(graph, "degree"):
         makers = "SparsePrecision.graph, Neighbourhoods.graph or word_graph"
-        raise not_accepted(graph, "a Graph", f"what {makers} returns")
-    shown = graph if isolated else graph.without_isolated()
-    if len(shown.names) == 0:
+        raise not_accepted(graph, "a networkx graph", f"what {makers} returns")
+    linked = [name for name, links in graph.degree if links or isolated]
+    if not linked:
         raise InvalidInputError(
             "the graph has no links, so there is nothing to draw; use a smaller penalty, or pass ",
             Argument("isolated", True),
             ".",
         )
+    shown = graph.copy()
+    shown.remove_nodes_from(set(graph) - set(linked))
+    places = sl.graphs.force_layout(shown, random_state=random_state)
+    links = sl.graphs.links_of(shown)
     display = NetworkDisplay(
-        names=shown.names,
-        places=shown.layout(random_state=random_state),
-        edges=shown.edges,
-        weights=shown.weights,
+        names=links.names,
+        places=np.array(list(places.values())),
+        edges=links.edges,
+        weights=links.weights,
     )
     return display.plot(ax, top=top, **scatter_kw)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -137,11 +137,11 @@ def whole_map(
     """
     graph = sl.topics.word_graph(images.weights, images.words)
     labels = [list(topic.words[:MAP_LABELS]) for topic in topics.topics]
-    return graph_map(graph, topics.of_word(graph.words), frequency, limits, labels)
+    return graph_map(graph, topics.of_word(images.words), frequency, limits, labels)
 
 
 def graph_map(
-    graph: sl.graphs.Graph,
+    graph: Any,
     communities: IntArray,
     sizes: Mapping[str, int],
     limits: Limits,
@@ -152,25 +152,26 @@ def graph_map(
     Nodes without links are left out, because they have no place. The dots of the nodes have
     `sizes` of at least one.
     """
-    places = graph.layout()
-    degrees = graph.degrees
+    places = list(sl.graphs.force_layout(graph).values())
+    links = sl.graphs.links_of(graph)
+    degrees = links.degrees
     # Ties by position, so that the same graph gives the same map.
     shown = np.sort(np.argsort(-degrees, kind="stable")[: limits.map_words])
     shown = shown[degrees[shown] > 0]
-    number = np.full(len(graph.names), -1)
+    number = np.full(len(links.names), -1)
     number[shown] = np.arange(len(shown))
-    edges, weights = number[graph.edges], graph.weights
+    edges, weights = number[links.edges], links.weights
     inside = np.flatnonzero((edges >= 0).all(axis=1))
     strongest = np.argsort(-np.abs(weights[inside]), kind="stable")[: limits.map_edges]
     kept = np.sort(inside[strongest])
     return payloads.Map(
         nodes=[
             payloads.MapWord(
-                word=graph.names[place],
-                x=round(float(places[place, 0]), 4),
-                y=round(float(places[place, 1]), 4),
+                word=links.names[place],
+                x=round(float(places[place][0]), 4),
+                y=round(float(places[place][1]), 4),
                 community=int(communities[place]),
-                size=sizes[graph.names[place]],
+                size=sizes[links.names[place]],
             )
             for place in shown
         ],
@@ -179,8 +180,8 @@ def graph_map(
             for (source, target), weight in zip(edges[kept], weights[kept], strict=True)
         ],
         labels=list(labels),
-        n_words=len(graph.names),
-        n_edges=len(graph.edges),
+        n_words=len(links.names),
+        n_edges=len(links.edges),
     )
 
 

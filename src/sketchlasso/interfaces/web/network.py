@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from pydantic import BaseModel, Field
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.application import application_of
 from sketchlasso.interfaces.web.gate import Gate
@@ -64,21 +67,24 @@ class Neighbours(BaseModel):
 class NetworkAnswers:
     """Answers about one graph; safe to ask from several threads."""
 
-    def __init__(self, graph: sl.graphs.Graph, source: str, limits: Limits) -> None:
+    def __init__(self, graph: Any, source: str, limits: Limits) -> None:
         self._graph = graph
         self._source = source
         self._limits = limits
         self._map: payloads.Page | None = None
-        degrees = graph.degrees
-        self.links = dict(zip(graph.names, degrees.tolist(), strict=True))
-        order = np.argsort(-degrees, kind="stable")
+        names = dict.fromkeys(name for *_, facts in graph.edges(data=True) for name in facts)
+        self._attributes = [name for name in names if name not in ("weight", "sign")]
+        self.links = dict(graph.degree)
         # Names and their case-folded forms, the most linked first.
-        self._searched = [(graph.names[i], graph.names[i].casefold()) for i in order]
+        self._searched = [
+            (name, name.casefold())
+            for name in sorted(self.links, key=self.links.__getitem__, reverse=True)
+        ]
 
     def draw(self) -> payloads.Page:
         """Return the map; the first call lays it out, which takes some seconds for 10,000 nodes."""
         if self._map is None:
-            groups = self._graph.communities()
+            groups = np.array(list(sl.graphs.communities(self._graph).values()))
             self._map = encoded(graph_map(self._graph, groups, self.links, self._limits))
         return self._map
 
@@ -87,9 +93,9 @@ class NetworkAnswers:
         return NetworkAbout(
             version=sl.__version__,
             source=self._source,
-            n_nodes=len(self._graph.names),
+            n_nodes=len(self._graph),
             n_links=len(self._graph.edges),
-            attributes=list(self._graph.edge_attributes),
+            attributes=self._attributes,
         )
 
     def nodes(self, text: str, count: int) -> Nodes:
@@ -102,28 +108,29 @@ class NetworkAnswers:
 
     def neighbours(self, name: str, count: int) -> Neighbours:
         """List the strongest links of a node."""
-        graph = self._graph
-        places = graph.links_of(name)
-        found = zip(graph.neighbours(name), places, strict=True)
+        if name not in self._graph:
+            close = get_close_matches(name, self.links, n=1)
+            hint = f" (nearest: {close[0]!r})" if close else ""
+            raise InvalidInputError(
+                f"{name!r} is not a node of the graph{hint}; give one of its {len(self._graph)} "
+                "nodes."
+            )
+        found = sorted(self._graph[name].items(), key=lambda item: -item[1]["weight"])
         return Neighbours(
             name=name,
-            n_links=len(places),
+            n_links=len(found),
             neighbours=[
                 Neighbour(
                     name=other,
-                    weight=weight,
-                    attributes={
-                        key: float(values[place]) for key, values in graph.edge_attributes.items()
-                    },
+                    weight=facts["sign"] * facts["weight"],
+                    attributes={key: facts[key] for key in self._attributes if key in facts},
                 )
-                for (other, weight), place in list(found)[:count]
+                for other, facts in found[:count]
             ],
         )
 
 
-def network_explorer(
-    graph: sl.graphs.Graph, source: str, limits: Limits, hosts: Sequence[str]
-) -> FastAPI:
+def network_explorer(graph: Any, source: str, limits: Limits, hosts: Sequence[str]) -> FastAPI:
     """Return the application that explores a graph; `source` is the name that the page shows."""
     answers, gate = NetworkAnswers(graph, source, limits), Gate(limits)
     router = APIRouter(prefix="/api")

@@ -31,7 +31,7 @@ IDLE_SECONDS = 5
 
 
 def create_app(
-    shown: sl.topics.TopicImager | sl.graphs.Graph,
+    shown: Any,
     images: sl.topics.WordImages | None = None,
     *,
     source: str = "a network",
@@ -42,7 +42,7 @@ def create_app(
 
     Parameters
     ----------
-    shown : TopicImager or Graph
+    shown : TopicImager or networkx.Graph
         A fitted imager, to explore its topics, or a network.
     images : WordImages, optional
         What `image_all` of the imager returned, for the map; not for a network.
@@ -72,17 +72,17 @@ def create_app(
     limits = Limits() if limits is None else limits
     if isinstance(shown, sl.topics.TopicImager):
         return topic_explorer(shown, images, limits, hosts)
-    if not isinstance(shown, sl.graphs.Graph) or images is not None:
+    if not hasattr(shown, "edges") or images is not None:
         extra = "" if images is None else " with images"
         raise sl.errors.InvalidInputError(
             f"a {type(shown).__name__} was given{extra}, but a fitted TopicImager, with or without "
-            "its images, or a Graph alone is accepted; pass one of them."
+            "its images, or a networkx graph alone is accepted; pass one of them."
         )
     return network_explorer(shown, source, limits, hosts)
 
 
 def serve(
-    shown: sl.topics.TopicImager | sl.graphs.Graph,
+    shown: Any,
     images: sl.topics.WordImages | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -125,7 +125,7 @@ def serve(
     with _listening(host, port) as listener, _ending_quietly(), threadpool_limits(1):
         address = _address(host, listener.getsockname()[1])
         if host not in LOOPBACK:
-            network = isinstance(shown, sl.graphs.Graph)
+            network = not isinstance(shown, sl.topics.TopicImager)
             readable = "see the network" if network else "query the model and read its documents"
             print(
                 f"warning: the explorer listens on {host}, so everyone who can reach this machine "

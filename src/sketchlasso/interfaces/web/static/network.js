@@ -91,7 +91,7 @@ function showNode() {
 }
 
 function linkTable(neighbours) {
-  const extra = Object.keys(neighbours[0].attributes);
+  const extra = [...new Set(neighbours.flatMap(({ attributes }) => Object.keys(attributes)))];
   const headings = ["Node", "Weight", ...extra.map((name) => NAMES[name] ?? name)];
   return table(headings, neighbours.map(({ name, weight, attributes }) => [
     pageLink(nodeHref(name), {}, labelOf(name)),
@@ -101,6 +101,7 @@ function linkTable(neighbours) {
 }
 
 function valueText(key, value) {
+  if (value === undefined) return "";
   if (key === "stability") return percentText(value);
   return key === "p_value" && value < 0.001 ? value.toExponential(1).replace("-", "\u2212") : weightText(value);
 }
