@@ -42,7 +42,7 @@ class ExactSolution(Certified):
     null: FloatArray  # (B,): objective at w = 0
     status: IntArray  # (B,): values of Status
     n_iter: IntArray  # (B,): sweeps of coordinate descent and Newton steps spent
-    seconds: float  # wall time, compilation left out
+    seconds: float
 
 
 class ExactLedger(Ledger):

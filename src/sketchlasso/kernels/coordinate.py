@@ -22,7 +22,7 @@ from sketchlasso.kernels.compiling import Matrix, Vector, kernel
 LOST_DIGITS = 1e-9
 
 
-@kernel(inner=True)
+@kernel()
 def best_coefficient(
     rest: float, rho: float, norm: float, threshold: float, positive: bool
 ) -> float:
@@ -35,7 +35,7 @@ def best_coefficient(
     return max(kept, 0.0) if rho > 0.0 else min(-kept, 0.0)
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def subtract_multiple(q: Vector, row: Vector, factor: float, count: int) -> None:
     """Subtract factor * row from q, on the first `count` entries."""
     for i in range(count):

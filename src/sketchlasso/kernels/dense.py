@@ -11,7 +11,7 @@ from sketchlasso.types import BoolArray, FloatArray
 INVERSE_ITERATIONS = 3
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def dot(a: Vector, b: Vector) -> float:
     """Inner product of two vectors of one length."""
     total = 0.0
@@ -20,7 +20,7 @@ def dot(a: Vector, b: Vector) -> float:
     return total
 
 
-@kernel(inner=True)
+@kernel()
 def copy_to(source: Vector, out: Vector) -> None:
     """Write a vector into the front of `out`.
 
@@ -31,7 +31,7 @@ def copy_to(source: Vector, out: Vector) -> None:
         out[i] = source[i]
 
 
-@kernel(inner=True)
+@kernel()
 def kth_smallest(values: Vector, k: int) -> float:
     """Entry k of the sorted values (n,); reorders the values.
 
@@ -59,7 +59,7 @@ def kth_smallest(values: Vector, k: int) -> float:
     return values[k]
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def cholesky_in_place(H: Matrix) -> int:
     """Overwrite the lower triangle of H (k, k) by its Cholesky factor.
 
@@ -88,7 +88,7 @@ def cholesky_in_place(H: Matrix) -> int:
     return lifted
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def back_substitute(L: Matrix, count: int, x: Vector) -> None:
     """Overwrite x by the solution of L'x = x, with the first `count` rows and columns of L."""
     for i in range(count - 1, -1, -1):
@@ -98,7 +98,7 @@ def back_substitute(L: Matrix, count: int, x: Vector) -> None:
             x[j] -= L[i, j] * value
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def cholesky_solve(factor: Matrix, b: Vector, x: Vector) -> None:
     """Write the solution of factor factor' x = b into x (k,)."""
     k = factor.shape[0]
@@ -107,7 +107,7 @@ def cholesky_solve(factor: Matrix, b: Vector, x: Vector) -> None:
     back_substitute(factor, k, x)
 
 
-@kernel(inner=True)
+@kernel()
 def smallest_eigenvalue(factor: Matrix, x: Vector, y: Vector) -> float:
     """Estimate the smallest eigenvalue of factor factor' from above, by inverse iteration.
 

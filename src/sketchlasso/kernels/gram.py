@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from sketchlasso.kernels.blas import product
+import numpy as np
+
 from sketchlasso.kernels.compiling import Mask, Matrix, Vector, kernel
 from sketchlasso.kernels.dense import copy_to
 
 GRAM_UPDATES = 30  # before the sum is made anew: rounding adds up
 
 
-@kernel(inner=True)
+@kernel()
 def gather_changed(A: Matrix, y: Vector, member: Mask, sign: float, rows: Matrix) -> int:
     """Copy the rows of A that join the members (sign 1) or leave them (-1) to the front of `rows`.
 
@@ -24,7 +25,7 @@ def gather_changed(A: Matrix, y: Vector, member: Mask, sign: float, rows: Matrix
     return count
 
 
-@kernel(inner=True)
+@kernel()
 def update_gram(
     A: Matrix, y: Vector, member: Mask, gram: Matrix, rows: Matrix, square: Matrix, updates: int
 ) -> int:
@@ -53,7 +54,7 @@ def update_gram(
     for sign in (1.0, -1.0):
         count = gather_changed(A, y, member, sign, rows)
         if count > 0:
-            product(rows[:count].T, rows[:count], square)
+            np.dot(rows[:count].T, rows[:count], square)
             for i in range(gram.shape[0]):
                 for j in range(gram.shape[0]):
                     gram[i, j] += sign * square[i, j]

@@ -96,7 +96,7 @@ def column_rows(v: FloatArray, factor: FloatArray) -> FloatArray:
     return columns
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def append_column(G: Matrix, L: Matrix, active: Indices, count: int, j: int) -> bool:
     """Extend the Cholesky factor by column j; False if it depends on the others."""
     entries, line = G[j], L[count]
@@ -115,7 +115,7 @@ def append_column(G: Matrix, L: Matrix, active: Indices, count: int, j: int) -> 
     return True
 
 
-@kernel(inner=True)
+@kernel()
 def remove_column(L: Matrix, active: Indices, slopes: Vector, count: int, position: int) -> None:
     """Remove the active column at a position from the face; the last row of L becomes free."""
     last = count - 1
@@ -138,7 +138,7 @@ def remove_column(L: Matrix, active: Indices, slopes: Vector, count: int, positi
             row[i + 1] = cosine * b - sine * a
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def solve_face(
     G: Matrix, columns: Matrix, L: Matrix, active: Indices, parts: Matrix, count: int
 ) -> tuple[float, float]:
@@ -182,7 +182,7 @@ def solve_face(
     return explained, E
 
 
-@kernel(inner=True)
+@kernel()
 def entering(
     at_zero: Vector,
     per_lambda: Vector,
@@ -218,7 +218,7 @@ def entering(
     return best, column, sign
 
 
-@kernel(inner=True)
+@kernel()
 def leaving(
     active: Indices,
     slopes: Vector,
@@ -251,7 +251,7 @@ def leaving(
     return best, position
 
 
-@kernel(inner=True)
+@kernel()
 def smallest_alpha(low: float, C: float, E: float, squared: bool) -> float:
     """The penalty whose solution lies at the lower end of a segment."""
     if squared:
@@ -262,7 +262,7 @@ def smallest_alpha(low: float, C: float, E: float, squared: bool) -> float:
     return low / rho if rho > 0.0 else np.inf
 
 
-@kernel(inner=True)
+@kernel()
 def lambda_of(low: float, high: float, C: float, E: float, alpha: float, squared: bool) -> float:
     """The lambda of a penalty whose solution lies on a segment."""
     lam = alpha
@@ -274,7 +274,7 @@ def lambda_of(low: float, high: float, C: float, E: float, alpha: float, squared
     return lam if lam < high else high
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def worst_correlation(columns: Matrix, lam: float, positive: bool) -> float:
     """Largest |x_j'r| / f_j over the columns, one-sided where coefficients are >= 0."""
     factor, at_zero, per_lambda = columns[FACTOR], columns[AT_ZERO], columns[PER_LAMBDA]
@@ -288,7 +288,7 @@ def worst_correlation(columns: Matrix, lam: float, positive: bool) -> float:
     return worst
 
 
-@kernel(inner=True)
+@kernel()
 def write_solution(
     v: Vector,
     active: Indices,

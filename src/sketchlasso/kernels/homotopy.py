@@ -60,7 +60,7 @@ class Face(NamedTuple):
     blind: Vector  # correlation (n,) below which a row never enters; inf where it cannot
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def see_direction(P: Matrix, root: Matrix, q: Vector, out: Vector) -> None:
     """Write R q = P (root q) into out (n,)."""
     if root.shape[0] > 0:
@@ -69,7 +69,7 @@ def see_direction(P: Matrix, root: Matrix, q: Vector, out: Vector) -> None:
         np.dot(P, q, out)
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def row_of(P: Matrix, root: Matrix, j: int) -> Vector:
     """Row j of R = P root, a copy (k,)."""
     if root.shape[0] > 0:
@@ -77,7 +77,7 @@ def row_of(P: Matrix, root: Matrix, j: int) -> Vector:
     return P[j].copy()
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def shift_along(face: Face, row: int, sign: float) -> None:
     """Update the face for a basis row that has joined (sign 1) or is about to leave (-1)."""
     q, by_g, by_z = face.Q[row], sign * face.g[row], sign * face.z[row]
@@ -89,7 +89,7 @@ def shift_along(face: Face, row: int, sign: float) -> None:
         face.per_lambda[j] += by_z * face.seen[j]
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def append_row(
     face: Face, count: int, P: Matrix, root: Matrix, c: Vector, j: int, slope: float
 ) -> bool:
@@ -122,7 +122,7 @@ def append_row(
     return True
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def remove_row(face: Face, count: int, P: Matrix, root: Matrix, position: int) -> None:
     """Remove the active row at a position: rotate its direction to the end of Q."""
     L, Q, g, z, last = face.L, face.Q, face.g, face.z, count - 1
@@ -146,7 +146,7 @@ def remove_row(face: Face, count: int, P: Matrix, root: Matrix, position: int) -
     shift_along(face, last, -1.0)
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def refresh(face: Face, count: int, P: Matrix, root: Matrix, c: Vector) -> None:
     """Recompute what knots only update, so that rounding errors do not accumulate."""
     for i in range(count):
@@ -165,7 +165,7 @@ def refresh(face: Face, count: int, P: Matrix, root: Matrix, c: Vector) -> None:
     see_direction(P, root, face.e, face.per_lambda)
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def next_to_leave(face: Face, count: int, now: float, entered: int) -> tuple[float, int]:
     """Largest lambda at which an active coefficient reaches zero, and its position: `leaving`."""
     fit = face.g[:count].copy()
@@ -175,7 +175,7 @@ def next_to_leave(face: Face, count: int, now: float, entered: int) -> tuple[flo
     return leaving(face.active, face.slopes, fit, move, count, now, entered)
 
 
-@kernel(inner=True)
+@kernel()
 def write_point(
     face: Face,
     count: int,
@@ -205,7 +205,7 @@ def write_point(
             u[i] = alpha * face.e[i]
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def first_face(
     P: Matrix, root: Matrix, c: Vector, factor: Vector, blind: Vector
 ) -> tuple[Face, np.int64]:
@@ -235,7 +235,7 @@ def first_face(
     return face, count
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def rounding_of_rows(P: Matrix, root: Matrix, size: float) -> Vector:
     """Correlations (n,) of the rows of R with c_perp that are rounding; `size` is ||c||."""
     found = np.empty(P.shape[0])
@@ -245,7 +245,7 @@ def rounding_of_rows(P: Matrix, root: Matrix, size: float) -> Vector:
     return found
 
 
-@kernel(allocates=True)
+@kernel()
 def walk_path(
     P: Matrix,
     root: Matrix,

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sketchlasso.kernels.blas import product
 from sketchlasso.kernels.compiling import Mask, Matrix, Vector, kernel
 from sketchlasso.kernels.dense import dot
 from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
@@ -70,27 +69,27 @@ class Point(NamedTuple):
     moved_x: float  # ||x - x0||^2
 
 
-@kernel(part=True)
+@kernel()
 def see(rows: Rows, u: Vector, turned: Vector, out: Vector) -> None:
     """Write R u = A (root u) into out (n,); `turned` is scratch (k,)."""
     if rows.root.shape[0] > 0:
-        product(rows.root, u, turned)
-        product(rows.A, turned, out)
+        np.dot(rows.root, u, turned)
+        np.dot(rows.A, turned, out)
     else:
-        product(rows.A, u, out)
+        np.dot(rows.A, u, out)
 
 
-@kernel(part=True)
+@kernel()
 def combine(rows: Rows, w: Vector, turned: Vector, out: Vector) -> None:
     """Write R'w = root'(A'w) into out (k,); `turned` is scratch (k,)."""
     if rows.root.shape[0] > 0:
-        product(w, rows.A, turned)
-        product(turned, rows.root, out)
+        np.dot(w, rows.A, turned)
+        np.dot(turned, rows.root, out)
     else:
-        product(w, rows.A, out)
+        np.dot(w, rows.A, out)
 
 
-@kernel(fast=True, part=True)
+@kernel(fast=True)
 def forbidden_part(rows: Rows, work: Work, keep: float) -> float:
     """Rough cost of making u orthogonal to the unpenalised rows, as radius = 0 requires.
 
@@ -107,7 +106,7 @@ def forbidden_part(rows: Rows, work: Work, keep: float) -> float:
         if rows.thresholds[j] == 0.0:
             row = rows.A[j]
             if rows.root.shape[0] > 0:
-                product(rows.A[j], rows.root, work.turned)
+                np.dot(rows.A[j], rows.root, work.turned)
                 row = work.turned
             square = dot(row, row)
             alone = abs(dot(rows.c, row)) / square if square > 0.0 else 0.0
@@ -115,7 +114,7 @@ def forbidden_part(rows: Rows, work: Work, keep: float) -> float:
     return cost
 
 
-@kernel(fast=True, part=True)
+@kernel(fast=True)
 def restricted_gap(rows: Rows, work: Work, at: Point, u: Vector) -> tuple[float, float]:
     """Primal value and gap, on the working rows alone, of w = keep y and u."""
     radius, thresholds = rows.radius, rows.thresholds

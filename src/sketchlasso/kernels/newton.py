@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sketchlasso.kernels.blas import product
 from sketchlasso.kernels.compiling import Matrix, Vector, kernel
 from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, dot
 from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
@@ -70,7 +69,7 @@ def scratch_for(space: Matrix) -> Work:
     )
 
 
-@kernel(part=True)
+@kernel()
 def begin(rows: Rows, work: Work, u: Vector, w: Vector) -> None:
     """Compute A u and the residual of w. Sets: seen, fit, x0."""
     see(rows, u, work.turned, work.seen)
@@ -79,7 +78,7 @@ def begin(rows: Rows, work: Work, u: Vector, w: Vector) -> None:
         work.x0[i] = rows.c[i] - work.fit[i]
 
 
-@kernel(fast=True, part=True)
+@kernel(fast=True)
 def evaluate(rows: Rows, work: Work, sigma: float, tau: float, u: Vector, w0: Vector) -> Point:
     """Evaluate the step function and its gradient at u. Sets: y, fit, xhat, x, grad."""
     y, fit, x = work.y, work.fit, work.x
@@ -108,7 +107,7 @@ def evaluate(rows: Rows, work: Work, sigma: float, tau: float, u: Vector, w0: Ve
     return Point(norm, keep, rho, moved_w, moved_x)
 
 
-@kernel(fast=True, part=True)
+@kernel(fast=True)
 def newton_direction(rows: Rows, work: Work, at: Point, sigma: float, tau: float) -> None:
     """Solve H d = grad. Sets: H (its Cholesky factor), d, step.
 
@@ -127,8 +126,8 @@ def newton_direction(rows: Rows, work: Work, at: Point, sigma: float, tau: float
     on_identity = tau * rho / (rho + tau) + DAMPING * np.sqrt(dot(work.grad, work.grad))
     gram = work.gram
     if rows.root.shape[0] > 0:
-        product(gram.T, rows.root, work.square)  # gram is symmetric
-        product(rows.root.T, work.square, H)
+        np.dot(gram.T, rows.root, work.square)  # gram is symmetric
+        np.dot(rows.root.T, work.square, H)
         gram = H
     trace = 0.0
     for i in range(H.shape[0]):
@@ -145,7 +144,7 @@ def newton_direction(rows: Rows, work: Work, at: Point, sigma: float, tau: float
         work.step[j] *= sigma
 
 
-@kernel(fast=True, part=True)
+@kernel(fast=True)
 def slope_along(rows: Rows, work: Work, sigma: float, tau: float, t: float) -> float:
     """Slope in t of the convex step function at u + t d."""
     square = 0.0
@@ -165,7 +164,7 @@ def slope_along(rows: Rows, work: Work, sigma: float, tau: float, t: float) -> f
     return keep * cross / sigma + rho / (rho + tau) * along - dot(rows.c, work.d)
 
 
-@kernel(part=True)
+@kernel()
 def line_search(rows: Rows, work: Work, sigma: float, tau: float) -> float:
     """Step length: 1, unless the step function rises there far more steeply than it fell.
 
@@ -194,7 +193,7 @@ def line_search(rows: Rows, work: Work, sigma: float, tau: float) -> float:
     return t
 
 
-@kernel(part=True)
+@kernel()
 def first_step_length(rows: Rows, work: Work, size: float) -> float:
     """Sigma of the first outer step: a multiple of the length of an exact gradient step.
 
@@ -220,7 +219,7 @@ def first_step_length(rows: Rows, work: Work, size: float) -> float:
     return FIRST_SIGMA * size * n / (total if total > 1e-300 else 1e-300)
 
 
-@kernel(fast=True, part=True)
+@kernel(fast=True)
 def step_is_good(at: Point, work: Work, sigma: float, tau: float, floor: float) -> bool:
     """Whether the error of an unfinished step is no larger than the progress it made."""
     miss = dot(work.grad, work.grad)
@@ -232,7 +231,7 @@ def step_is_good(at: Point, work: Work, sigma: float, tau: float, floor: float) 
     return error <= INEXACTNESS * progress or error <= floor
 
 
-@kernel(part=True)
+@kernel()
 def minimise_step(
     rows: Rows,
     work: Work,

@@ -14,7 +14,7 @@ from sketchlasso.kernels.compiling import Matrix, Reals, Vector, kernel
 LEAST_STEP = 2.0**-51
 
 
-@kernel(inner=True)
+@kernel()
 def shrink(x: float, threshold: float, positive: bool) -> float:
     """Soft threshold of one number; one-sided where coefficients may not be negative."""
     if x > threshold:
@@ -24,7 +24,7 @@ def shrink(x: float, threshold: float, positive: bool) -> float:
     return 0.0
 
 
-@kernel(inner=True)
+@kernel()
 def loss_prox_length(size: float, s: float, tau: float, squared: bool) -> float:
     """Rho with prox_{tau h}(x) = x rho / (rho + tau) for ||x|| = size.
 
@@ -48,7 +48,7 @@ def loss_prox_length(size: float, s: float, tau: float, squared: bool) -> float:
     return rho
 
 
-@kernel(inner=True)
+@kernel()
 def group_shrinkage(norm: float, sigma: float, radius: float, squared: bool) -> float:
     """Factor by which the prox of the l2 term shrinks a vector of length `norm`."""
     if squared:
@@ -58,7 +58,7 @@ def group_shrinkage(norm: float, sigma: float, radius: float, squared: bool) -> 
     return 1.0 - sigma * radius / norm
 
 
-@kernel(inner=True)
+@kernel()
 def best_on_ray(inner: float, length: float, s: float, squared: bool) -> float:
     """Scaling a of u that maximises the dual objective without its constraint.
 
@@ -74,7 +74,7 @@ def best_on_ray(inner: float, length: float, s: float, squared: bool) -> float:
     return along / np.sqrt(along * along + s * s) / length
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def excess_norm(scale: float, size: Vector, threshold: Vector, count: int) -> tuple[float, float]:
     """Norm of (scale * size - threshold)_+ over the first `count` entries, and its slope."""
     square = 0.0

@@ -74,7 +74,7 @@ class GramProblem(NamedTuple):
     nonneg: bool
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True)
 def objective(square: float, w: Vector, thresholds: Vector, radius: float) -> float:
     """Rho + radius ||w|| + sum_j t_j |w_j|."""
     l1 = 0.0
@@ -84,7 +84,7 @@ def objective(square: float, w: Vector, thresholds: Vector, radius: float) -> fl
     return np.sqrt(square) + radius * np.sqrt(dot(w, w)) + l1
 
 
-@kernel(inner=True)
+@kernel()
 def leave_zero(problem: GramProblem, w: Vector) -> float:
     """Best w along the direction in which the objective falls from w = 0, and its rho^2.
 
@@ -113,7 +113,7 @@ def leave_zero(problem: GramProblem, w: Vector) -> float:
     return max(total - 2.0 * step * inner + step * step * norm, 0.0)
 
 
-@kernel(inner=True)
+@kernel()
 def sweep(problem: GramProblem, q: Vector, w: Vector, square: float) -> float:
     """Improve every coefficient once; q and w change in place. Returns rho^2."""
     G, _, _, thresholds, radius, nonneg = problem
@@ -135,7 +135,7 @@ def sweep(problem: GramProblem, q: Vector, w: Vector, square: float) -> float:
     return square
 
 
-@kernel(inner=True)
+@kernel()
 def newton_step(
     problem: GramProblem, q: Vector, w: Vector, square: float, active: Indices, work: Scratch
 ) -> float:
@@ -164,7 +164,7 @@ def newton_step(
     return dot(slope, d)
 
 
-@kernel(inner=True)
+@kernel()
 def newton_move(
     problem: GramProblem, q: Vector, w: Vector, square: float, active: Indices, work: Scratch
 ) -> tuple[float, bool, bool]:
@@ -206,7 +206,7 @@ def newton_move(
     return square, False, False
 
 
-@kernel(inner=True)
+@kernel()
 def violation(problem: GramProblem, q: Vector, w: Vector, square: float) -> float:
     """Largest violation of the optimality conditions, relative to the threshold."""
     thresholds, radius, nonneg = problem.thresholds, problem.radius, problem.nonneg
@@ -223,7 +223,7 @@ def violation(problem: GramProblem, q: Vector, w: Vector, square: float) -> floa
     return worst
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def solve_on_gram(
     problem: GramProblem, q: Vector, w: Vector, square: float, work: Scratch
 ) -> float:
@@ -267,7 +267,7 @@ def solve_on_gram(
     return square if miss <= ENOUGH * SEARCH_TOL else np.nan
 
 
-@kernel(inner=True, allocates=True)
+@kernel()
 def search_size(
     A: Matrix,
     c: Vector,
@@ -329,7 +329,7 @@ def search_size(
             return STEP_DOWN * largest, beyond
 
 
-@kernel(allocates=True)
+@kernel()
 def strongest_rows(
     correlation: Reals, factor: Vector, nonneg: bool, floor: float, known: Indices, count: int
 ) -> Indices:
@@ -359,7 +359,7 @@ def strongest_rows(
     return np.flatnonzero(strength >= 0.0)
 
 
-@kernel(allocates=True)
+@kernel()
 def search_instance(
     P: RealMatrix,
     root: Matrix,

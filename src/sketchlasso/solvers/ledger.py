@@ -184,7 +184,6 @@ class BatchLedger(Ledger):
             steps=self.steps,
             screened=Screened(*self.counts),
             seconds=watch.seconds,
-            compile_seconds=watch.compile_seconds,
             solver=solver,
             device=device,
             finished_on_cpu=finished_on_cpu,

@@ -8,7 +8,6 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from numba.core import event
 
 from sketchlasso.errors import Argument, InaccurateWarning, Name, Part
 from sketchlasso.linalg.device import CPU
@@ -115,22 +114,14 @@ def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
 
 
 class Stopwatch:
-    """Measures a block: `seconds` without compilation, and `compile_seconds`."""
+    """Measures the `seconds` of a block."""
 
     def __enter__(self) -> Stopwatch:
-        self.compile_seconds = 0.0
-        self._timer = event.install_timer("numba:compile", self._compiled)
-        self._timer.__enter__()
         self._start = time.perf_counter()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        total = time.perf_counter() - self._start
-        self._timer.__exit__(None, None, None)
-        self.seconds = max(total - self.compile_seconds, 0.0)
-
-    def _compiled(self, seconds: float) -> None:
-        self.compile_seconds = seconds
+        self.seconds = time.perf_counter() - self._start
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +184,7 @@ class Solution(Certified):
         Rounds of the driver and inner iterations spent.
     screened : Screened
     seconds : float
-        Wall time of the solve, compilation left out.
-    compile_seconds : float
-        Time spent compiling kernels during this call; zero once they are cached on disk.
+        Wall time of the solve. The first call on a machine also compiles.
     solver : str
     device : str
         Where it was solved.
@@ -213,7 +202,6 @@ class Solution(Certified):
     steps: IntArray
     screened: Screened
     seconds: float
-    compile_seconds: float
     solver: str
     device: str = CPU
     finished_on_cpu: int = 0

@@ -96,7 +96,6 @@ def join_solutions(
         coef=sparse.csr_array(sparse.vstack([s.coef for s in solutions], format="csr")[back]),
         screened=Screened(**screened),
         seconds=seconds,
-        compile_seconds=max(solution.compile_seconds for solution in solutions),
         solver=solutions[0].solver,
         device=solutions[0].device,
         finished_on_cpu=sum(solution.finished_on_cpu for solution in solutions),

@@ -5,14 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
-from tests.callees import callable_from_python
 
-from sketchlasso.kernels import coordinate
 from sketchlasso.kernels.columns import add_columns, column_moments, columns_dot_block, gram_rows
-from sketchlasso.kernels.coordinate import gram_gap, gram_sweeps
+from sketchlasso.kernels.coordinate import best_coefficient, gram_gap, gram_sweeps
 from sketchlasso.kernels.faces import add_gram_rows
-
-best_coefficient = callable_from_python(coordinate.best_coefficient)
 
 
 def plain_sweep(X, y, w, thresholds, positive):

@@ -5,13 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import twins
-from tests.callees import callable_from_python
 from tests.problems import Recipe
 
-from sketchlasso.kernels import dense, gram
-from sketchlasso.kernels import shrink as shrinking
-from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.gram import GRAM_UPDATES
+from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, kth_smallest
+from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
 from sketchlasso.kernels.instance import Rows
 from sketchlasso.kernels.newton import (
     begin,
@@ -20,7 +17,14 @@ from sketchlasso.kernels.newton import (
     scratch_for,
     solve_instance,
 )
-from sketchlasso.kernels.shrink import feasible_scale, smallest_penalty
+from sketchlasso.kernels.shrink import (
+    best_on_ray,
+    feasible_scale,
+    group_shrinkage,
+    loss_prox_length,
+    shrink,
+    smallest_penalty,
+)
 from sketchlasso.kernels.working_set import count_removed, find_rows, gather
 from sketchlasso.problem import formulas
 from sketchlasso.problem.dual import certify_batch, correlate
@@ -33,14 +37,6 @@ from sketchlasso.problem.screening import (
 )
 
 NO_ROOT = np.empty((0, 0))
-kth_smallest = callable_from_python(dense.kth_smallest)
-cholesky_in_place = callable_from_python(dense.cholesky_in_place)
-cholesky_solve = callable_from_python(dense.cholesky_solve)
-update_gram = callable_from_python(gram.update_gram)
-loss_prox_length = callable_from_python(shrinking.loss_prox_length)
-group_shrinkage = callable_from_python(shrinking.group_shrinkage)
-shrink = callable_from_python(shrinking.shrink)
-best_on_ray = callable_from_python(shrinking.best_on_ray)
 
 
 @given(st.floats(-5, 5), st.floats(0, 5), st.booleans())
@@ -194,7 +190,6 @@ def test_gram_updates_equal_a_rebuild():
         np.testing.assert_allclose(total, active.T @ active, atol=1e-10)
 
 
-@kernel()
 def gradient_and_step(rows, work, sigma, tau, u, w0):
     begin(rows, work, u, w0)
     for j in range(w0.shape[0]):
@@ -202,7 +197,7 @@ def gradient_and_step(rows, work, sigma, tau, u, w0):
         work.scaled[j] = sigma * rows.thresholds[j]
     at = evaluate(rows, work, sigma, tau, u, w0)
     updates = np.int64(GRAM_UPDATES + 1)
-    gram.update_gram(rows.A, work.y, work.member, work.gram, work.rows, work.square, updates)
+    update_gram(rows.A, work.y, work.member, work.gram, work.rows, work.square, updates)
     newton_direction(rows, work, at, sigma, tau)
 
 
