@@ -18,7 +18,7 @@ from sketchlasso.cluster import active_engine
 from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing
-from sketchlasso.exact.many_targets import solve_many
+from sketchlasso.exact import solve_many
 from sketchlasso.instances.build import excluded_rows
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.operator import as_dense

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.exact import exact_alpha_max
-from sketchlasso.exact.descent import WHOLE_COLUMNS, Descent
+from sketchlasso.exact import WHOLE_COLUMNS, Descent, exact_alpha_max
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import map_items, single_blas_thread
 from sketchlasso.problem.terms import alpha_grid

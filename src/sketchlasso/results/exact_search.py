@@ -20,9 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.exact.chain import SLOWEST, Solved
-from sketchlasso.exact.descent import Descended, Descent
-from sketchlasso.exact.ledger import ExactLedger, stack_solved
+from sketchlasso.exact import SLOWEST, Descended, Descent, ExactLedger, Solved, stack_solved
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio

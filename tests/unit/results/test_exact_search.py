@@ -17,7 +17,7 @@ from sketchlasso import (
     cross_validate,
 )
 from sketchlasso.errors import InaccurateWarning, InvalidInputError
-from sketchlasso.exact.descent import Descent
+from sketchlasso.exact import Descent
 from sketchlasso.results.choices import IN_A_ROW, decided
 from sketchlasso.solvers import StopSolve
 
