@@ -32,20 +32,34 @@ def test_the_map_is_drawn_and_its_words_can_be_clicked(opened):
         return new Set(new Uint32Array(data.buffer)).size;
     }"""
     page.wait_for_function(f"() => ({colours})() > 20")
-    # The word in the middle after a zoom onto it is the one that is clicked.
+    # A word that is asked for is shown with its links; Enter selects the word in the middle.
     page.locator("#word").fill("piano")
     page.locator("#word").press("Enter")
     page.locator(".map-info strong", has_text="piano").wait_for()
-    box = page.locator(".map canvas").bounding_box()
-    page.mouse.click(box["x"] + 30, box["y"] + box["height"] - 10)
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.up()
+    page.locator(".map canvas").focus()
+    page.keyboard.press("Enter")
+    page.locator(".map-info strong").wait_for()
+    page.go_back()
     page.locator(".map-info strong", has_text="piano").wait_for()
     assert "view=map" in page.url
     assert "word=piano" in page.url
     page.get_by_role("link", name="see its image").click()
     wait_for_title(page, "piano")
+
+
+def test_a_topic_is_marked_on_the_map_and_opened(opened):
+    page = opened("/?view=map")
+    page.wait_for_selector(".groups li")
+    mark = page.locator(".groups button").first
+    pixels = "() => document.querySelector('.map canvas').toDataURL()"
+    before = page.evaluate(pixels)
+    mark.click()
+    assert mark.get_attribute("aria-pressed") == "true"
+    page.wait_for_function(f"before => ({pixels})() !== before", arg=before)
+    mark.click()
+    assert mark.get_attribute("aria-pressed") == "false"
+    page.locator(".groups .open").first.click()
+    page.wait_for_url(re.compile("view=topic&topic=0"))
 
 
 @pytest.mark.parametrize("width", [1280, 420])
@@ -61,7 +75,7 @@ def test_no_word_of_the_whole_map_lies_under_its_buttons(opened, width):
             document.getElementById("panels").replaceChildren(...mapBox(canvas, () => null));
             const corners = [[-1, -1], [1, -1], [1, 1], [-1, 1]];
             const nodes = corners.map(([x, y]) => ({ word: " ", x, y, size: 1, community: 0 }));
-            new MapCanvas(canvas, { nodes, edges: [] }, { onSelect() {}, onMove() {} }).draw();
+            new MapCanvas(canvas, { nodes, edges: [] }, [], { onSelect() {}, onMove() {} }).draw();
             for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
             const pen = canvas.getContext("2d");
             const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);

@@ -105,7 +105,7 @@ def test_a_picture_that_waits_for_a_pointer_is_drawn_when_it_is_released(opened,
 
 
 def test_names_that_are_hostile_unknown_or_without_links(opened, network):
-    page = opened(base=network, expected=("422",))
+    page = opened(base=network, expected=("404",))
     page.locator("#name").fill(HOSTILE)
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelectorAll('#links tbody tr').length === 1")
@@ -116,12 +116,11 @@ def test_names_that_are_hostile_unknown_or_without_links(opened, network):
     page.get_by_text("It has no links, so it is not on the map.").wait_for()
     page.locator("#name").fill("righ")
     page.keyboard.press("Enter")
-    page.get_by_text("(nearest: 'right')").wait_for()
+    page.get_by_text("did you mean right?").wait_for()
     assert page.locator("#node").is_hidden()
 
 
-def test_the_page_of_the_api_has_the_addresses_of_the_network(opened, network):
-    page = opened("/docs", base=network)
-    page.get_by_text("GET /api/neighbours").wait_for()
-    assert page.locator("#brand").inner_text() == "Network explorer"
-    assert page.get_by_role("link", name="/api/neighbours?name=hub&count=5").count() == 1
+def test_an_unknown_node_brings_chips(opened, network):
+    page = opened("/?word=hubb", base=network, expected=["404"])
+    page.locator("#problem .chip", has_text="hub").click()
+    page.wait_for_function("() => document.getElementById('title').textContent === 'hub'")

@@ -1,17 +1,12 @@
 """What the page shows when the server is gone, and when a neighbour cannot be queried."""
 
-import numpy as np
 import pytest
-from scipy import sparse
 from tests.browser.pages import words_of
 from tests.explored import running, small_imager, small_images
-
-from sketchlasso.topics import TopicImager
 
 pytestmark = pytest.mark.usefixtures("browser")
 
 LOST = ["Failed to load", "net::"]
-LONG, BLANK, CONTROL = "long" * 20, "\u00a0", "bell\u0007"
 
 
 def ask(page, word):
@@ -108,55 +103,6 @@ def test_an_answer_that_breaks_off_is_not_kept(opened):
     assert words_of(page) == list(small_imager().image("violin").words)
 
 
-@pytest.fixture(scope="module")
-def strange_imager():
-    """Words that occur with `home`, some of which no query can contain."""
-    rng = np.random.default_rng(0)
-    words = ["home", LONG, BLANK, CONTROL, "near", "next", *(f"other{j}" for j in range(20))]
-    counts = rng.poisson(0.3, (200, len(words)))
-    counts[:, 1:6] += rng.binomial(1, 0.7, (200, 5)) * (counts[:, :1] > 0)
-    counts[:, 0] += counts[:, 1:6].sum(axis=1) > 2
-    return TopicImager(rank=10, random_state=0, stop_words=None, min_documents=1).fit(
-        sparse.csr_array(counts), vocabulary=words
-    )
-
-
-@pytest.fixture(scope="module")
-def strange_address(browser, strange_imager):
-    from sketchlasso.interfaces.web import create_app
-
-    with running(create_app(strange_imager)) as address:
-        yield address
-
-
-def test_a_neighbour_that_cannot_be_asked_is_shown_without_a_link(
-    opened, strange_address, strange_imager
-):
-    found = strange_imager.image("home").words
-    assert {LONG, BLANK, CONTROL} < set(found)
-    page = opened("/?word=home", base=strange_address)
-    shown = words_of(page)
-    assert len(shown) == len(found)
-    assert LONG in shown
-    assert "(blank)" in shown
-    # The images of the others come.
-    page.wait_for_selector("svg.graph a.ring1")
-    page.wait_for_selector("svg.graph .ring2")
-    linked = page.locator("ol.bars .row:has(a)")
-    assert linked.count() == len(found) - 3
-    assert page.locator("ol.bars .row .exclude").count() == len(found) - 3
-    assert page.locator("svg.graph g.ring1").count() == 3
-    ends = {
-        box["x"] + box["width"]
-        for box in (weight.bounding_box() for weight in page.locator("ol.bars .weight").all())
-    }
-    assert len(ends) == 1
-    assert page.locator("#problem").is_hidden()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-    page.locator("ol.bars .row a", has_text="near").click()
-    page.get_by_role("heading", name="near", exact=True).wait_for()
-
-
 def test_images_of_neighbours_may_fail_alone(opened):
     page = opened(expected=["422"])
     page.wait_for_selector("#starts li")
@@ -192,11 +138,3 @@ def test_a_late_answer_does_not_replace_the_next_view(opened, view, held):
     page.evaluate("() => window.release()")
     page.wait_for_timeout(300)
     assert words_of(page) == bars
-
-
-def test_words_that_cannot_be_asked_are_not_offered(opened, strange_address):
-    page = opened(base=strange_address)
-    page.wait_for_selector("#starts li")
-    offered = page.locator("#starts li").all_inner_texts()
-    assert "home" in offered
-    assert not {LONG, BLANK, CONTROL, ""} & set(offered)

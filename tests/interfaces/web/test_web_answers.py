@@ -1,17 +1,20 @@
 """Every address answers with what the model returns."""
 
-import gzip
-import json
+import re
+import sys
 import time
+from importlib.resources import files
 
 import numpy as np
 import pytest
-from tests.explored import PATIENCE
+from tests.explored import PATIENCE, small_imager, small_images
 
 import sketchlasso as sl
-from sketchlasso.interfaces.web import Limits, create_app
-from sketchlasso.interfaces.web.answers import Answers, excerpt
-from sketchlasso.topics import Corpus, find_topics, load_topics, word_graph
+from sketchlasso.errors import InvalidInputError, MissingExtraError
+from sketchlasso.interfaces.web import create_app, serve
+from sketchlasso.interfaces.web.mapping import graph_map
+from sketchlasso.interfaces.web.topics import excerpt
+from sketchlasso.topics import TopicImager, find_topics, load_topics, word_graph
 
 
 def same_image(body, image):
@@ -25,33 +28,20 @@ def same_image(body, image):
     assert body["excluded"] == list(image.excluded)
 
 
-def made(client, address):
-    """The answer of an address once the topics and the map are made."""
-    end = time.monotonic() + PATIENCE
-    while (answer := client.get(address)).status_code == 503 and time.monotonic() < end:
-        time.sleep(0.05)
-    return answer.json()
-
-
 def test_about_names_the_model_and_its_limits(ask, imager):
     about = ask("/api/about")
     assert about["version"] == sl.__version__
     assert (about["n_documents"], about["n_words"]) == imager.corpus_.shape
-    assert about["settings"]["rank"] == 12
+    assert about["rank"] == 12
     assert about["has_map"]
     assert about["has_texts"]
     assert not about["has_phrases"]
-    assert about["limits"]["words"] == 8
+    assert about["limits"]["n_words"] == 50
 
 
-def test_the_page_names_the_file_and_not_its_folder(made):
-    about = Answers(load_topics(made / "posts.topics"), None, Limits()).about()
-    assert about.source == "posts.jsonl"
-    assert Corpus(np.ones((1, 1)), ("sea",), ("one",)).name == "a corpus"
-
-
-def test_health(ask):
-    assert ask("/api/health") == {"status": "ok", "inside": 0}
+def test_the_page_names_the_file_and_not_its_folder(made, asking):
+    with asking(create_app(load_topics(made / "posts.topics"))) as client:
+        assert client.get("/api/about").json()["source"] == "posts.jsonl"
 
 
 def test_words_complete_a_prefix_with_the_most_frequent_first(ask, imager):
@@ -144,7 +134,7 @@ def test_compare_stands_two_images_side_by_side(ask, imager):
 
 
 def test_the_map_is_the_graph_of_all_images(client, images):
-    body = made(client, "/api/map")
+    body = client.get("/api/map").json()
     graph = word_graph(images.weights, images.words)
     linked = [word for word, degree in graph.degree if degree]
     assert [node["word"] for node in body["nodes"]] == linked
@@ -156,27 +146,14 @@ def test_the_map_is_the_graph_of_all_images(client, images):
     assert weight == pytest.approx(facts["sign"] * facts["weight"], rel=1e-2)
 
 
-def test_the_map_is_sent_once_and_small(client):
-    made(client, "/api/map")
-    plain = client.get("/api/map", headers={"accept-encoding": "identity"})
-    assert "content-encoding" not in plain.headers
-    zipped = client.get("/api/map", headers={"accept-encoding": "gzip"})
-    assert zipped.headers["content-encoding"] == "gzip"
-    assert zipped.json() == plain.json()
-    assert int(zipped.headers["content-length"]) < len(plain.content)
-    again = client.get("/api/map", headers={"if-none-match": plain.headers["etag"]})
-    assert again.status_code == 304
-    assert again.content == b""
-
-
 def test_openapi_describes_every_address(ask):
     described = ask("/openapi.json")
     assert set(described["paths"]) == {
         f"/api/{name}"
         for name in (
             "about",
-            "health",
             "topics",
+            "topics/{number}",
             "map",
             "words",
             "image",
@@ -203,30 +180,32 @@ def test_an_excerpt_is_where_the_words_are():
     assert excerpt("one two " * 50, (), 20) == "one two one two…"
 
 
-def test_gzip_of_the_map_is_reproducible(images, imager):
-    from sketchlasso.interfaces.web.limits import Limits
-    from sketchlasso.interfaces.web.mapping import whole_map
-
+def test_the_map_keeps_the_strongest_links_and_is_reproducible(images, imager, monkeypatch):
+    monkeypatch.setattr("sketchlasso.interfaces.web.mapping.MAP_WORDS", 10)
+    monkeypatch.setattr("sketchlasso.interfaces.web.mapping.MAP_LINKS", 5)
     frequency = dict(zip(imager.words_, imager.document_frequency_, strict=True))
-    small = Limits(map_words=10, map_edges=5)
     topics = find_topics(imager, images, stability=False)
-    first, second = (
-        whole_map(images, topics, frequency, small).model_dump_json() for _ in range(2)
-    )
-    assert gzip.compress(first.encode(), mtime=0) == gzip.compress(second.encode(), mtime=0)
-    body = json.loads(first)
-    assert len(body["nodes"]) == 10
-    assert len(body["edges"]) == 5 < body["n_edges"]
+    graph = word_graph(images.weights, images.words)
+    first, second = (graph_map(graph, topics.of_word(images.words), frequency) for _ in range(2))
+    assert first == second
+    assert len(first["nodes"]) == 10
+    assert len(first["edges"]) == 5 < first["n_edges"]
 
 
 def test_topics_to_begin_with(images, imager, asking):
     with asking(create_app(imager, images)) as client:
-        found = made(client, "/api/topics")["topics"]
-        nodes = made(client, "/api/map")
+        found = client.get("/api/topics").json()["topics"]
+        nodes = client.get("/api/map").json()
         end = time.monotonic() + PATIENCE
         while found[0]["stability"] is None and time.monotonic() < end:
             time.sleep(0.05)
             found = client.get("/api/topics").json()["topics"]
+        first = client.get("/api/topics/0").json()
+        assert client.get(f"/api/topics/{len(found)}").status_code == 404
+    topics = find_topics(imager, images, stability=False)
+    assert tuple(word["word"] for word in first["words"]) == topics.topics[0].words
+    assert len(first["documents"]) == first["n_documents"] == int((topics.main == 0).sum())
+    assert all(topics.main[document["number"]] == 0 for document in first["documents"])
     assert [one["n_documents"] for one in found] == sorted(
         (one["n_documents"] for one in found), reverse=True
     )
@@ -252,11 +231,107 @@ def test_images_say_how_far_to_trust_them(imager, asking):
     assert "is a stop word" in stopped.json()["message"]
 
 
-def test_words_that_cannot_be_asked_are_marked_and_not_offered(imager, asking):
-    with asking(create_app(imager, limits=Limits(word_length=4))) as client:
-        words = client.get("/api/image", params={"word": "sea"}).json()["words"]
-        offered = client.get("/api/words", params={"count": 50}).json()["words"]
-    assert {one["askable"] for one in words} == {True, False}
-    assert all(one["askable"] == (len(one["word"]) <= 4) for one in words)
-    assert offered
-    assert all(len(one["word"]) <= 4 for one in offered)
+def test_excluded_words_do_not_return_in_the_images_of_neighbours(ask, imager):
+    usual = ask("/api/images", word=["ship", "bread"], n_words=5)["images"]
+    left_out = usual[0]["words"][0]["word"]
+    found = ask("/api/images", word=["ship", "bread"], n_words=5, exclude=left_out)["images"]
+    assert all(left_out not in [one["word"] for one in image["words"]] for image in found)
+
+
+def test_every_answer_is_protected(client):
+    for path in ("/", "/static/app.js", "/openapi.json", "/nowhere", "/api/image?word=voilin"):
+        headers = client.get(path).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in headers
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8000", 200),
+        ("LOCALHOST:1", 200),
+        ("[::1]:8000", 200),
+        ("evil.example", 400),
+        ("127.0.0.1.evil.example", 400),
+        ("127.0.0.2", 400),
+    ],
+)
+def test_only_requests_to_this_machine_are_answered(client, host, status):
+    assert client.get("/api/about", headers={"host": host}).status_code == status
+
+
+def test_any_name_where_that_was_asked_for(imager, asking):
+    with asking(create_app(imager, hosts=["*"])) as client:
+        assert client.get("/api/about", headers={"host": "any.example"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "status", "says"),
+    [
+        ("/api/image", {"word": "voilin"}, 404, "did you mean violin?"),
+        ("/api/image", {"word": "../../etc/passwd"}, 404, "not in the vocabulary"),
+        ("/api/image", {}, 422, "word is missing"),
+        ("/api/image", {"word": "x" * 201}, 422, "at most 200 characters"),
+        ("/api/image", {"word": "sea", "n_words": 51}, 422, "less than or equal to 50"),
+        ("/api/image", {"word": "sea", "alpha": "nan"}, 422, "alpha must be a number"),
+        ("/api/image", {"word": "sea", "alpha": "-1"}, 422, "alpha must be"),
+        ("/api/compare", {"first": "sea", "second": "shipp"}, 404, "did you mean ship"),
+        ("/static/../server.py", {}, 404, "nothing at this address"),
+        ("/nowhere", {}, 404, "nothing at this address"),
+    ],
+)
+def test_refusals_are_one_sentence(client, path, parameters, status, says):
+    response = client.get(path, params=parameters)
+    assert response.status_code == status, response.text
+    message = response.json()["message"]
+    assert says in message
+    assert "\n" not in message and len(message) < 300
+
+
+def test_a_browser_gets_a_page_where_there_is_nothing(client):
+    response = client.get("/nowhere", headers={"accept": "text/html,*/*"})
+    assert response.status_code == 404
+    assert "<h1>There is nothing at this address</h1>" in response.text
+
+
+def test_a_map_that_was_not_made_says_how_to_make_it(imager, asking):
+    with asking(create_app(imager)) as client:
+        answer = client.get("/api/map")
+        assert answer.status_code == 404
+        assert "sketchlasso topics all" in answer.json()["message"]
+        assert not client.get("/api/about").json()["has_map"]
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_keeps_to_its_policy():
+    static = files("sketchlasso.interfaces.web").joinpath("static")
+    for file in static.iterdir():
+        text = file.read_text(encoding="utf-8")
+        for link in re.findall(r"""(?:src|href)=["']([^"'$]+)""", text):
+            assert link.startswith(("/", "#")), (file.name, link)
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), file.name
+        # Data must become text, never markup or code.
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write", text)
+        if file.name.endswith(".html"):
+            assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", text)
+
+
+def test_what_cannot_be_explored_is_one_sentence():
+    fewer = TopicImager(rank=4, random_state=0).fit(["red green blue", "red blue", "green"] * 9)
+    with pytest.raises(InvalidInputError, match="same vocabulary"):
+        create_app(fewer, small_images())
+    with pytest.raises(InvalidInputError, match="a str was given"):
+        create_app("genes.graphml")
+
+
+def test_without_the_extra_the_sentence_says_how_to_install_it(monkeypatch):
+    for name in [one for one in sys.modules if one.startswith("sketchlasso.interfaces.web.")]:
+        if not name.endswith("server"):
+            monkeypatch.delitem(sys.modules, name)
+    for name in ("fastapi", "uvicorn"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for call in (create_app, serve):
+        with pytest.raises(MissingExtraError, match=r"pip install 'sketchlasso\[web\]'"):
+            call(small_imager())

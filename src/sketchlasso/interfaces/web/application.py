@@ -1,42 +1,42 @@
-"""An explorer as an application: its routes and pages, with its refusals and middleware.
-
-Importing this needs the extra `web`.
-"""
+"""What the explorers share: pages, headers, and refusals; importing this needs the extra `web`."""
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import AsyncIterator, Callable, Sequence
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
 
+import anyio
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 
 import sketchlasso as sl
 from sketchlasso.errors import SketchlassoError, UnknownWordError
-from sketchlasso.interfaces.web.gate import Door, Gate, Protection, RefusedError, refusal
-from sketchlasso.interfaces.web.limits import shown
-from sketchlasso.interfaces.web.mapping import MapDesk
-from sketchlasso.interfaces.web.payloads import Health, Page, UnknownWord
 
-NOWHERE = "there is nothing at this address; see /docs for those that exist."
-KINDS = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
+# The body of an answer, as JSON has it.
+Body: TypeAlias = dict[str, Any]
+STATIC = files("sketchlasso.interfaces.web").joinpath("static")
+# Answers computed at the same time: more threads than cores slow down every query.
+WORKERS = 4
+SMALLEST_ZIPPED = 10_000  # bytes
+HEADERS = {
+    "content-security-policy": (
+        # The page draws a picture that it saves as PNG from a blob.
+        "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
+        "form-action 'self'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    # Another model may be served at the same address later.
+    "cache-control": "no-cache",
 }
-# Markup that several pages share: defined in parts.html, and inserted by name.
-PART = re.compile(r"<!-- part: (\w+) -->")
-# Addresses that differ from the names of files; all others are under /static/.
-ADDRESSES = {"docs.html": "/docs", "favicon.svg": "/favicon.ico"}
-# First pages; a server has one of them.
-HOMES = ("index.html", "network.html")
 
 
 def application_of(
@@ -47,87 +47,109 @@ def application_of(
     summary: str,
     home: str,
     start: Callable[[], object],
-    gate: Gate,
-    gated: Sequence[str],
-    others: Sequence[Gate | MapDesk] = (),
 ) -> FastAPI:
-    """Return the application of an explorer: its API, to which /health is added, and its pages.
+    """Return the application of an explorer: its API, its pages, its headers and refusals.
 
-    It is served under the names `hosts`, and `home` (one of HOMES) is the file of its first page.
-    `start` is called before the first request. The addresses `gated` are refused while the gate is
-    full. The `others` are closed after the last request, like the gate.
+    `home` is the file of the first page. `start` runs before the first request. Only requests to
+    the names `hosts`, or to the address that the connection came to, are answered: the page of
+    another site could otherwise point its own name at this machine and read the answers.
     """
-
-    @router.get("/health", summary="Whether the server answers")
-    async def health() -> Health:
-        return Health(status="ok", inside=gate.inside)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        # Not through the gate: compiling may take longer than any query is allowed to.
-        await asyncio.to_thread(start)
+        anyio.to_thread.current_default_thread_limiter().total_tokens = WORKERS
+        await anyio.to_thread.run_sync(start)
         yield
-        for part in (gate, *others):
-            part.close()
 
+    # FastAPI's pages about the API load their code from another site; /openapi.json stays.
     application = FastAPI(
         title=title,
-        description=f"{summary} Everything is read with GET; every refusal is a status and one "
-        "sentence.",
+        description=f"{summary} Everything is read with GET; every refusal is one sentence.",
         version=sl.__version__,
-        # FastAPI's pages come from a CDN; ours is at /docs.
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
     )
     application.include_router(router)
-    for address, page in read_pages(home).items():
-        application.add_api_route(address, page.response, include_in_schema=False)
-    for kind in (RefusedError, SketchlassoError, RequestValidationError, HTTPException, Exception):
+
+    @application.get("/", include_in_schema=False)
+    def first_page() -> Response:
+        return FileResponse(str(STATIC.joinpath(home)))
+
+    @application.get("/favicon.ico", include_in_schema=False)
+    def icon() -> Response:
+        return FileResponse(str(STATIC.joinpath("favicon.svg")))
+
+    application.mount("/static", StaticFiles(directory=str(STATIC)))
+    application.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED)
+    allowed = {host.lower().strip("[]") for host in hosts}
+
+    @application.middleware("http")
+    async def protect(
+        request: Request, answer: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
+        response = await answer(request) if _is_called_right(request, allowed) else STRANGER
+        response.headers.update(HEADERS)
+        return response
+
+    for kind in (SketchlassoError, RequestValidationError, HTTPException):
         application.add_exception_handler(kind, _refuse)
-    application.add_middleware(Door, gate=gate, paths=gated)
-    application.add_middleware(Protection, hosts=hosts)
     return application
 
 
-def read_pages(home: str = "index.html") -> dict[str, Page]:
-    """Return the page at each address; requests look up this table and never name a file."""
-    addresses = {**ADDRESSES, home: "/"}
-    pages = {}
-    folder = files("sketchlasso.interfaces.web")
-    _, *split = PART.split(folder.joinpath("parts.html").read_text(encoding="utf-8"))
-    parts = dict(zip(split[::2], split[1::2], strict=True))
-    for file in folder.joinpath("static").iterdir():
-        name = file.name
-        kind = KINDS.get(name[name.rfind(".") :])
-        if kind is not None and (name == home or name not in HOMES):
-            text = PART.sub(lambda found: parts[found[1]].strip(), file.read_text(encoding="utf-8"))
-            pages[addresses.get(name, f"/static/{name}")] = Page.of(text, kind)
-    return pages
+STRANGER = JSONResponse(
+    {
+        "message": "the server was called by an unknown host name; use the address it printed, or "
+        "start it with --allowed-host and the name."
+    },
+    400,
+)
 
 
-async def _refuse(request: Request, error: Exception) -> JSONResponse:
-    """Answer an error with a status and one sentence."""
-    if isinstance(error, RefusedError):
-        again = {} if error.again is None else {"retry-after": str(error.again)}
-        return refusal(error.status, error.message, again)
+def _is_called_right(request: Request, allowed: set[str]) -> bool:
+    try:
+        name = request.url.hostname
+    except ValueError:  # not a name at all
+        return False
+    server = request.scope.get("server") or ("",)
+    return "*" in allowed or name in allowed or name == server[0]
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """Answer an error with a status and one sentence, or a page where a browser shows it."""
     if isinstance(error, UnknownWordError):
-        return JSONResponse(UnknownWord.of(error).model_dump(), 404)
-    if isinstance(error, SketchlassoError):
-        return refusal(422, str(error))
+        return JSONResponse(described(error), 404)
     if isinstance(error, RequestValidationError):
-        return refusal(422, _malformed(error.errors()[0]))
+        return JSONResponse({"message": _malformed(error.errors()[0])}, 422)
     if isinstance(error, HTTPException):
-        unknown = error.status_code == 404
-        message = NOWHERE if unknown else f"{str(error.detail).lower()}; see /docs."
-        return refusal(error.status_code, message)
-    return refusal(500, "the server failed at this query; see its log.")
+        if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
+            return FileResponse(str(STATIC.joinpath("404.html")), 404)
+        detail = str(error.detail)
+        if detail == "Not Found":
+            detail = "there is nothing at this address; /openapi.json lists those that exist."
+        return JSONResponse({"message": detail}, error.status_code)
+    return JSONResponse({"message": str(error)}, 422)
+
+
+def described(error: UnknownWordError) -> Body:
+    """Describe a word that the vocabulary does not have."""
+    return {
+        "message": str(error),
+        "word": error.word,
+        "suggestions": list(error.suggestions),
+        "stop_word": error.stop_word,
+    }
 
 
 def _malformed(first: dict[str, Any]) -> str:
     """Return the first error of a request that FastAPI refuses, as one sentence."""
-    name = first["loc"][-1]
+    name = next(part for part in reversed(first["loc"]) if isinstance(part, str))
     if first["type"] == "missing":
-        return f"{name} is missing, but it is needed; see /docs."
-    reason = str(first["msg"]).removeprefix("Input ").split(", unable", 1)[0].lower()
-    return f"{name}={shown(str(first['input']))} was given, but it {reason}; see /docs."
+        return f"{name} is missing; give it as in ?{name}=..."
+    reason = str(first["msg"]).removeprefix("Input ").lower()
+    return f"{name} {reason}, but {str(first['input'])[:40]!r} was given."
+
+
+def finite(value: float) -> float | None:
+    """Return a number for JSON, which has none that are not finite."""
+    return float(value) if math.isfinite(value) else None

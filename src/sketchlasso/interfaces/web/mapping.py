@@ -2,189 +2,150 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
+from fastapi import HTTPException
 
 import sketchlasso as sl
-from sketchlasso.interfaces.web import payloads
-from sketchlasso.interfaces.web.gate import RefusedError
-from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.application import Body, finite
 from sketchlasso.types import IntArray
 
-# Seconds that a request waits for the map before it is asked to try again.
-PATIENCE = 2.0
 # Largest vocabulary for which the server computes stability, which is slow.
 STABILITY_WORDS = 10_000
 TOPIC_WORDS, MAP_LABELS = 12, 8
+# The map shows the words with most links and the strongest links.
+MAP_WORDS, MAP_LINKS = 20_000, 60_000
+# Documents listed of a topic, at most.
+TOPIC_DOCUMENTS = 200
 
 
-Made = TypeVar("Made")
-
-
-class NoMapError(RefusedError):
-    """There are no images to make a map of."""
-
-    status = 404
-    message = (
-        "there are no topics and no map, because the images of the whole vocabulary are missing; "
-        "run 'sketchlasso topics all' on the model and serve it again."
-    )
-
-
-class NotYetError(RefusedError):
-    """The map is being laid out."""
-
-    status, message, again = 503, "topics and map are being made; ask again in a moment.", 2
-
-
-class MapDesk:
-    """Finds topics, lays out the map and measures stability, once, in its own thread."""
+class TopicMap:
+    """The topics of a corpus and the map of its words; its answers wait until they are made."""
 
     def __init__(
         self,
         imager: sl.topics.TopicImager,
-        images: sl.topics.WordImages | None,
+        images: sl.topics.WordImages,
         frequency: Mapping[str, int],
-        limits: Limits,
     ) -> None:
-        self._imager = imager
-        self._images = images
-        self._frequency = frequency
-        self._limits = limits
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="sketchlasso-map")
-        self._lock = Lock()
-        self._topics: Future[sl.topics.Topics] | None = None
-        self._stable: Future[sl.topics.Topics] | None = None
-        self._map: Future[payloads.Page] | None = None
+        self._imager, self._images, self._frequency = imager, images, frequency
+        self._topics: Future[sl.topics.Topics]
+        self._stable: Future[sl.topics.Topics]
+        self._map: Future[Body]
 
     def start(self) -> None:
-        """Start the work, unless it has been started or there are no images."""
-        images = self._images
-        with self._lock:
-            if images is None or self._topics is not None:
-                return
-            find = partial(sl.topics.find_topics, self._imager, images)
-            topics = self._topics = self._pool.submit(find, stability=False)
-            self._map = self._pool.submit(
-                lambda: encoded(whole_map(images, topics.result(), self._frequency, self._limits))
+        """Start the work in a thread of its own."""
+        pool = ThreadPoolExecutor(1, thread_name_prefix="sketchlasso-map")
+        find = partial(sl.topics.find_topics, self._imager, self._images)
+        self._topics = self._stable = pool.submit(find, stability=False)
+        self._map = pool.submit(self._lay_out)
+        if len(self._images.words) <= STABILITY_WORDS:
+            self._stable = pool.submit(find, stability=True)
+        pool.shutdown(wait=False)
+
+    def map(self) -> Body:
+        """Return the map; topics are its communities."""
+        return self._map.result()
+
+    def topics(self) -> Body:
+        """Return all topics, with their stability once that is computed."""
+        topics = self._found()
+        return {
+            "topics": [
+                self._described(number, topic, TOPIC_WORDS)
+                for number, topic in enumerate(topics.topics)
+            ]
+        }
+
+    def topic(self, number: int) -> Body:
+        """Return one topic with all its words, and the documents that are mostly about it."""
+        topics = self._found()
+        if not 0 <= number < len(topics):
+            raise HTTPException(
+                404, f"there is no topic {number}; they are counted from 0 to {len(topics) - 1}."
             )
-            if len(images.words) <= STABILITY_WORDS:
-                self._stable = self._pool.submit(find, stability=True)
+        share = topics.shares[:, number]
+        rows = np.flatnonzero(topics.main == number)
+        rows = rows[np.argsort(-share[rows], kind="stable")][:TOPIC_DOCUMENTS]
+        corpus = self._imager.corpus_
+        return self._described(number, topics.topics[number], None) | {
+            "documents": [
+                {
+                    "number": int(row),
+                    "title": corpus.readable_title(row),
+                    "share": float(share[row]),
+                }
+                for row in rows
+            ]
+        }
 
-    async def map(self) -> payloads.Page:
-        """Return the map, or raise NoMapError or NotYetError."""
-        self.start()
-        return await _finished(self._map)
+    def _found(self) -> sl.topics.Topics:
+        return (self._stable if self._stable.done() else self._topics).result()
 
-    async def topics(self) -> payloads.Topics:
-        """Return the topics, or raise NoMapError or NotYetError."""
-        self.start()
-        stable = self._stable is not None and self._stable.done()
-        found = await _finished(self._stable if stable else self._topics)
-        return _topic_list(found, self._frequency)
+    def _described(self, number: int, topic: sl.topics.Topic, most: int | None) -> Body:
+        return {
+            "number": number,
+            "label": list(topic.label),
+            "words": [
+                {"word": word, "documents": self._frequency[word]} for word in topic.words[:most]
+            ],
+            "n_words": len(topic.words),
+            "n_documents": topic.n_documents,
+            "stability": finite(topic.stability),
+            "examples": [one.title for one in topic.examples],
+        }
 
-    def close(self) -> None:
-        """Accept no more work."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-async def _finished(future: Future[Made] | None) -> Made:
-    if future is None:
-        raise NoMapError
-    # Cancelling the wait must not cancel the work.
-    answer = asyncio.shield(asyncio.wrap_future(future))
-    done, _ = await asyncio.wait({answer}, timeout=PATIENCE)
-    if not done:
-        answer.cancel()
-        raise NotYetError
-    return answer.result()
-
-
-def _topic_list(found: sl.topics.Topics, frequency: Mapping[str, int]) -> payloads.Topics:
-    return payloads.Topics(
-        topics=[
-            payloads.Topic(
-                label=list(topic.label),
-                words=[
-                    payloads.WordCount(word=word, documents=frequency[word])
-                    for word in topic.words[:TOPIC_WORDS]
-                ],
-                n_words=len(topic.words),
-                n_documents=topic.n_documents,
-                stability=topic.stability,
-                examples=[one.title for one in topic.examples],
-            )
-            for topic in found.topics
-        ]
-    )
-
-
-def whole_map(
-    images: sl.topics.WordImages,
-    topics: sl.topics.Topics,
-    frequency: Mapping[str, int],
-    limits: Limits,
-) -> payloads.Map:
-    """Return the map of the linked words, within the limits; topics are the communities.
-
-    `frequency` counts the documents of each word.
-    """
-    graph = sl.topics.word_graph(images.weights, images.words)
-    labels = [list(topic.words[:MAP_LABELS]) for topic in topics.topics]
-    return graph_map(graph, topics.of_word(images.words), frequency, limits, labels)
+    def _lay_out(self) -> Body:
+        topics = self._topics.result()
+        words = self._images.words
+        graph = sl.topics.word_graph(self._images.weights, words)
+        labels = [list(topic.words[:MAP_LABELS]) for topic in topics.topics]
+        return graph_map(graph, topics.of_word(words), self._frequency, labels)
 
 
 def graph_map(
     graph: Any,
     communities: IntArray,
     sizes: Mapping[str, int],
-    limits: Limits,
     labels: Sequence[list[str]] = (),
-) -> payloads.Map:
-    """Return a graph with places and communities (n_nodes,), within the limits.
+) -> Body:
+    """Return a graph with places and communities (n_nodes,).
 
     Nodes without links are left out, because they have no place. The dots of the nodes have
-    `sizes` of at least one.
+    `sizes` of at least one; `labels` are the words that set each community apart.
     """
     places = list(sl.graphs.force_layout(graph).values())
     links = sl.graphs.links_of(graph)
     degrees = links.degrees
     # Ties by position, so that the same graph gives the same map.
-    shown = np.sort(np.argsort(-degrees, kind="stable")[: limits.map_words])
+    shown = np.sort(np.argsort(-degrees, kind="stable")[:MAP_WORDS])
     shown = shown[degrees[shown] > 0]
     number = np.full(len(links.names), -1)
     number[shown] = np.arange(len(shown))
-    edges, weights = number[links.edges], links.weights
-    inside = np.flatnonzero((edges >= 0).all(axis=1))
-    strongest = np.argsort(-np.abs(weights[inside]), kind="stable")[: limits.map_edges]
-    kept = np.sort(inside[strongest])
-    return payloads.Map(
-        nodes=[
-            payloads.MapWord(
-                word=links.names[place],
-                x=round(float(places[place][0]), 4),
-                y=round(float(places[place][1]), 4),
-                community=int(communities[place]),
-                size=sizes[links.names[place]],
-            )
+    ends = number[links.edges]
+    inside = np.flatnonzero((ends >= 0).all(axis=1))
+    strongest = np.argsort(-np.abs(links.weights[inside]), kind="stable")[:MAP_LINKS]
+    drawn = inside[np.sort(strongest)]
+    return {
+        "nodes": [
+            {
+                "word": links.names[place],
+                "x": round(float(places[place][0]), 4),
+                "y": round(float(places[place][1]), 4),
+                "community": int(communities[place]),
+                "size": sizes[links.names[place]],
+            }
             for place in shown
         ],
-        edges=[
+        "edges": [
             (int(source), int(target), float(f"{weight:.3g}"))
-            for (source, target), weight in zip(edges[kept], weights[kept], strict=True)
+            for (source, target), weight in zip(ends[drawn], links.weights[drawn], strict=True)
         ],
-        labels=list(labels),
-        n_words=len(links.names),
-        n_edges=len(links.edges),
-    )
-
-
-def encoded(found: payloads.Map) -> payloads.Page:
-    """Return a map as a compressed document."""
-    return payloads.Page.of(found.model_dump_json(), "application/json", zipped=True)
+        "labels": list(labels),
+        "n_words": len(links.names),
+        "n_edges": len(links.edges),
+    }

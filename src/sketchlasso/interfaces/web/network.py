@@ -4,163 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, FastAPI, Query, Request, Response
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, FastAPI, Query
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.web import payloads
-from sketchlasso.interfaces.web.application import application_of
-from sketchlasso.interfaces.web.gate import Gate
-from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.mapping import encoded, graph_map
-from sketchlasso.interfaces.web.routes import REFUSED
+from sketchlasso.errors import UnknownWordError
+from sketchlasso.interfaces.web.application import Body, application_of
+from sketchlasso.interfaces.web.mapping import graph_map
 
-# Addresses whose answers need a worker.
-ASKED = ("/api/nodes", "/api/neighbours")
-MOST_NEIGHBOURS = 500
+MOST_NODES, MOST_NEIGHBOURS, LONGEST_NAME = 50, 500, 200
 
 
-class NetworkAbout(BaseModel):
-    """The network behind this server."""
-
-    version: str
-    source: str
-    n_nodes: int
-    n_links: int
-    attributes: list[str] = Field(description="Other values that every link has.")
-
-
-class Node(BaseModel):
-    """A node and how many links it has."""
-
-    name: str
-    links: int
-
-
-class Nodes(BaseModel):
-    """Nodes whose names begin with a text or contain it, those with most links first."""
-
-    prefix: str
-    nodes: list[Node]
-
-
-class Neighbour(BaseModel):
-    """A linked node."""
-
-    name: str
-    weight: float = Field(description="Negative if one decreases as the other increases.")
-    attributes: dict[str, float] = Field(description="Such as stability and p_value.")
-
-
-class Neighbours(BaseModel):
-    """The nodes linked to one, the strongest first."""
-
-    name: str
-    n_links: int = Field(description="All links of the node, listed or not.")
-    neighbours: list[Neighbour]
-
-
-class NetworkAnswers:
-    """Answers about one graph; safe to ask from several threads."""
-
-    def __init__(self, graph: Any, source: str, limits: Limits) -> None:
-        self._graph = graph
-        self._source = source
-        self._limits = limits
-        self._map: payloads.Page | None = None
-        names = dict.fromkeys(name for *_, facts in graph.edges(data=True) for name in facts)
-        self._attributes = [name for name in names if name not in ("weight", "sign")]
-        self.links = dict(graph.degree)
-        # Names and their case-folded forms, the most linked first.
-        self._searched = [
-            (name, name.casefold())
-            for name in sorted(self.links, key=self.links.__getitem__, reverse=True)
-        ]
-
-    def draw(self) -> payloads.Page:
-        """Return the map; the first call lays it out, which takes some seconds for 10,000 nodes."""
-        if self._map is None:
-            groups = np.array(list(sl.graphs.communities(self._graph).values()))
-            self._map = encoded(graph_map(self._graph, groups, self.links, self._limits))
-        return self._map
-
-    def about(self) -> NetworkAbout:
-        """Describe the network."""
-        return NetworkAbout(
-            version=sl.__version__,
-            source=self._source,
-            n_nodes=len(self._graph),
-            n_links=len(self._graph.edges),
-            attributes=self._attributes,
-        )
-
-    def nodes(self, text: str, count: int) -> Nodes:
-        """Find nodes by name: those that begin with the text before those that contain it."""
-        wanted = text.strip().casefold()
-        found = [pair for pair in self._searched if wanted in pair[1]]
-        found.sort(key=lambda pair: not pair[1].startswith(wanted))
-        nodes = [Node(name=name, links=self.links[name]) for name, _ in found[:count]]
-        return Nodes(prefix=text, nodes=nodes)
-
-    def neighbours(self, name: str, count: int) -> Neighbours:
-        """List the strongest links of a node."""
-        if name not in self._graph:
-            close = get_close_matches(name, self.links, n=1)
-            hint = f" (nearest: {close[0]!r})" if close else ""
-            raise InvalidInputError(
-                f"{name!r} is not a node of the graph{hint}; give one of its {len(self._graph)} "
-                "nodes."
-            )
-        found = sorted(self._graph[name].items(), key=lambda item: -item[1]["weight"])
-        return Neighbours(
-            name=name,
-            n_links=len(found),
-            neighbours=[
-                Neighbour(
-                    name=other,
-                    weight=facts["sign"] * facts["weight"],
-                    attributes={key: facts[key] for key in self._attributes if key in facts},
-                )
-                for other, facts in found[:count]
-            ],
-        )
-
-
-def network_explorer(graph: Any, source: str, limits: Limits, hosts: Sequence[str]) -> FastAPI:
+def network_explorer(graph: Any, source: str, hosts: Sequence[str]) -> FastAPI:
     """Return the application that explores a graph; `source` is the name that the page shows."""
-    answers, gate = NetworkAnswers(graph, source, limits), Gate(limits)
+    network = Network(graph)
     router = APIRouter(prefix="/api")
-    about_network = answers.about()
 
     @router.get("/about", summary="The network")
-    async def about() -> NetworkAbout:
-        return about_network
+    def about() -> Body:
+        return {
+            "version": sl.__version__,
+            "source": source,
+            "n_nodes": len(graph),
+            "n_links": len(graph.edges),
+            "attributes": network.attributes,
+        }
 
-    @router.get(
-        "/map",
-        summary="The whole network, with places and communities",
-        response_model=payloads.Map,
-    )
-    async def whole_map(request: Request) -> Response:
-        return await answers.draw().response(request)
+    @router.get("/map", summary="The whole network, with places and communities")
+    def whole_map() -> Body:
+        return network.map
 
-    @router.get("/nodes", summary="Nodes by name", responses=REFUSED)
-    async def nodes(
-        prefix: str = Query("", description="Empty for the nodes with most links."),
-        count: int = Query(10, ge=1, le=limits.completions),
-    ) -> Nodes:
-        return await gate.run(lambda: answers.nodes(prefix, count))
+    @router.get("/nodes", summary="Nodes by name; those with most links without a prefix")
+    def nodes(
+        prefix: Annotated[str, Query(max_length=LONGEST_NAME)] = "",
+        count: Annotated[int, Query(ge=1, le=MOST_NODES)] = 10,
+    ) -> Body:
+        return {"prefix": prefix, "nodes": network.nodes(prefix, count)}
 
-    @router.get("/neighbours", summary="The links of a node", responses=REFUSED)
-    async def neighbours(
-        name: str = Query(description="As the network writes it."),
-        count: int = Query(50, ge=1, le=MOST_NEIGHBOURS),
-    ) -> Neighbours:
-        return await gate.run(lambda: answers.neighbours(name, count))
+    @router.get("/neighbours", summary="The links of a node, the strongest first")
+    def neighbours(
+        name: Annotated[str, Query(max_length=LONGEST_NAME)],
+        count: Annotated[int, Query(ge=1, le=MOST_NEIGHBOURS)] = 50,
+    ) -> Body:
+        return network.neighbours(name, count)
 
     return application_of(
         router,
@@ -168,7 +57,58 @@ def network_explorer(graph: Any, source: str, limits: Limits, hosts: Sequence[st
         title="sketchlasso network explorer",
         summary="Ask a network about a node: its links, how strong and how certain they are.",
         home="network.html",
-        start=answers.draw,
-        gate=gate,
-        gated=ASKED,
+        start=lambda: network.map,
     )
+
+
+class Network:
+    """Answers about one graph."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+        names = dict.fromkeys(name for *_, facts in graph.edges(data=True) for name in facts)
+        self.attributes = [name for name in names if name not in ("weight", "sign")]
+        self._degrees = dict(graph.degree)
+        # The most linked first.
+        self._names = sorted(self._degrees, key=self._degrees.__getitem__, reverse=True)
+
+    @cached_property
+    def map(self) -> Body:
+        """The map; the first look lays it out, which takes some seconds for 10,000 nodes."""
+        groups = np.array(list(sl.graphs.communities(self._graph).values()))
+        return graph_map(self._graph, groups, self._degrees)
+
+    def nodes(self, text: str, count: int) -> list[Body]:
+        """Find nodes by name: those that begin with the text before those that contain it."""
+        wanted = text.strip().casefold()
+        names = [name for name in self._names if wanted in name.casefold()]
+        names.sort(key=lambda name: not name.casefold().startswith(wanted))
+        return [{"name": name, "links": self._degrees[name]} for name in names[:count]]
+
+    def neighbours(self, name: str, count: int) -> Body:
+        """List the strongest links of a node."""
+        if name not in self._graph:
+            close = tuple(get_close_matches(name, self._names, n=5))
+            raise UnknownNodeError(name, close)
+        links = sorted(self._graph[name].items(), key=lambda item: -item[1]["weight"])
+        return {
+            "name": name,
+            "n_links": len(links),
+            "neighbours": [
+                {
+                    "name": other,
+                    "weight": facts["sign"] * facts["weight"],
+                    "attributes": {key: facts[key] for key in self.attributes if key in facts},
+                }
+                for other, facts in links[:count]
+            ],
+        }
+
+
+class UnknownNodeError(UnknownWordError):
+    """A name that is not in the network; the refusal offers similar ones, as for words."""
+
+    def __init__(self, name: str, suggestions: tuple[str, ...]) -> None:
+        super().__init__(name, suggestions)
+        hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "ask for another one."
+        self.args = (f"{name!r} is not a node of the network; {hint}",)

@@ -1,8 +1,7 @@
-// Requests to the server: answers are cached, and asked for again while the server is busy or down.
+// Requests to the server: answers are cached.
 
 const KEPT = 200;
-const TRIES = 4;
-const PATIENCE = 30_000; // milliseconds; the server gives up sooner
+const PATIENCE = 120_000; // milliseconds: the map of a large vocabulary takes long
 const kept = new Map();
 export const server = new EventTarget();
 
@@ -18,8 +17,6 @@ export class Refusal extends Error {
 
 /** The server could not be reached. */
 export class Gone extends Error {}
-
-const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
 function isGone() {
   server.dispatchEvent(new Event("gone"));
@@ -56,21 +53,15 @@ export async function ask(path, parameters = [], signal = undefined) {
     kept.set(address, found);
     return found;
   }
-  for (let attempt = 1; ; attempt += 1) {
-    const [response, body] = await fetched(address, signal);
-    if (response.ok) {
-      if (path !== "health") {
-        kept.set(address, body);
-        if (kept.size > KEPT) kept.delete(kept.keys().next().value);
-      }
-      return body;
-    }
-    const again = Number(response.headers.get("retry-after"));
-    if (response.status !== 503 || !again || attempt === TRIES) throw new Refusal(response.status, body);
-    await pause(again);
-    signal?.throwIfAborted();
-  }
+  const [response, body] = await fetched(address, signal);
+  if (!response.ok) throw new Refusal(response.status, body);
+  kept.set(address, body);
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  return body;
 }
+
+/** Resolve if the server answers. */
+export const isThere = () => fetched("/api/about");
 
 /** Only the last of several requests matters; earlier ones are aborted. */
 export class Last {

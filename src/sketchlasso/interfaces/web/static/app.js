@@ -1,6 +1,6 @@
 // The page: reads the address, shows its view, and turns actions of the user into new addresses.
 
-import { Gone, Refusal, ask, isAbort, server } from "./api.js";
+import { Gone, Refusal, ask, isAbort, isThere, server } from "./api.js";
 import { CompareView } from "./compare-view.js";
 import { Controls } from "./controls.js";
 import { byId, chip, countText, element, joined, later, onPageLink, pageLink, percentText, sentence } from "./dom.js";
@@ -9,10 +9,10 @@ import { MapView } from "./map-view.js";
 import { Combobox } from "./search.js";
 import { closeShare, startShare } from "./share.js";
 import { hrefOf, readState } from "./state.js";
+import { TopicView } from "./topic-view.js";
 
 const REST = 40; // milliseconds between the last move of a slider and its question
 const STARTS = 24;
-const WAIT = 5000; // milliseconds until topics that were not ready are asked for again
 const LAST = "The page shows its last answer.";
 
 let state = readState(location.search);
@@ -40,7 +40,7 @@ const page = {
   },
 };
 
-const views = { image: new ImageView(page), compare: new CompareView(page), map: new MapView(page) };
+const views = { image: new ImageView(page), compare: new CompareView(page), map: new MapView(page), topic: new TopicView(page) };
 const soon = later(() => show(), REST);
 const controls = new Controls((changes) => {
   page.keep(changes);
@@ -74,11 +74,11 @@ function showChrome() {
     if (view === state.view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  const empty = !state.words.length && state.view !== "map";
+  const empty = !state.words.length && !["map", "topic"].includes(state.view);
   byId("problem").hidden = true;
   byId("welcome").hidden = !empty;
   byId("view").hidden = empty;
-  byId("controls").hidden = state.view === "map";
+  byId("controls").hidden = ["map", "topic"].includes(state.view);
   document.body.dataset.view = empty ? "welcome" : state.view;
   controls.show(state);
   return empty;
@@ -141,6 +141,7 @@ function fail(error) {
 
 function asked() {
   if (state.view === "map") return "the map";
+  if (state.view === "topic") return "the topic";
   return [state.words, state.view === "compare" ? state.others : []].filter((words) => words.length).map(joined).join(" and ");
 }
 
@@ -184,21 +185,19 @@ async function showTopics() {
     byId("starts-title").textContent = countText(topics.length, "topic");
     byId("starts").className = "topics";
     byId("starts").replaceChildren(...topics.map(topicCard));
+  } finally {
     byId("finding").hidden = true;
-  } catch (error) {
-    if (error instanceof Refusal && error.status === 503) setTimeout(showTopics, WAIT);
-    else byId("finding").hidden = true;
   }
 }
 
-function topicCard({ label, words, n_words: size, n_documents: count, stability, examples }) {
+function topicCard({ number, label, words, n_words: size, n_documents: count, stability, examples }) {
   const kept = stability === null ? "" : ` \u00b7 ${percentText(stability)} stable`;
   const facts = `${countText(count, "document")} \u00b7 ${countText(size, "word")}${kept}`;
   const title = "Documents that are mostly about it, its words, and how often its leading words stay together when half of the documents are left out.";
   return element(
     "li",
     { class: "card" },
-    element("h3", {}, pageLink(wordHref(label[0]), {}, label.slice(0, 3).join(", "))),
+    element("h3", {}, pageLink(hrefOf({ ...state, view: "topic", topic: number }), {}, label.slice(0, 3).join(", "))),
     element("p", { class: "facts small", title }, facts),
     element("ul", { class: "chips small" }, ...words.map(wordChip)),
     examples.length ? element("p", { class: "example" }, `Such as: ${examples[0]}`) : null,
@@ -213,7 +212,7 @@ async function start() {
   byId("n").max = about.limits.n_words;
   await showFrequent();
   await show();
-  if (about.has_map) showTopics();
+  if (about.has_map) showTopics().catch(fail);
   if (!state.words.length && state.view !== "map" && matchMedia("(pointer: fine)").matches) byId("word").focus();
 }
 
@@ -227,7 +226,7 @@ function gone() {
 
 async function comeBack() {
   try {
-    await ask("health");
+    await isThere();
   } catch {
     return; // the failure has scheduled the next try
   }

@@ -18,7 +18,7 @@ export function barList(image, { scale, hrefTo, onExclude, shared = new Set() })
   const zero = scale.down / total;
   const list = element("ol", { class: "bars", "aria-label": `Words that explain ${joined(image.query)}` });
   if (zero > 0) list.classList.add("signed");
-  for (const { word, weight, documents, askable } of image.words) {
+  for (const { word, weight, documents } of image.words) {
     const sign = weight < 0 ? "negative" : "positive";
     const bar = element("span", { class: `bar ${sign}` });
     const share = Math.abs(weight) / total;
@@ -38,16 +38,15 @@ export function barList(image, { scale, hrefTo, onExclude, shared = new Set() })
       element(
         "li",
         { class: both ? "row shared" : "row", "data-word": word },
-        askable ? pageLink(hrefTo(word), said, ...parts) : element("span", { ...said, class: "unlinked", role: "img" }, ...parts),
-        onExclude ? excluder(word, askable, onExclude) : null,
+        pageLink(hrefTo(word), said, ...parts),
+        onExclude ? excluder(word, onExclude) : null,
       ),
     );
   }
   return list;
 }
 
-function excluder(word, askable, onExclude) {
-  if (!askable) return element("span", { class: "no-exclude" });
+function excluder(word, onExclude) {
   const label = `Leave out ${word}`;
   return element(
     "button",

@@ -80,8 +80,7 @@ export class CompareView {
     byId("facts").replaceChildren("Which word should it be compared with? Type it above, or choose a neighbour.");
     byId("panels").replaceChildren();
     const image = await this.#last.ask("image", [...named("word", state.words), ["n_words", 12]]);
-    const askable = image.words.filter((neighbour) => neighbour.askable);
-    const chips = askable.map(({ word }) => chip(this.#page.href({ others: [word] }), word));
+    const chips = image.words.map(({ word }) => chip(this.#page.href({ others: [word] }), word));
     byId("panels").replaceChildren(element("ul", { class: "chips" }, ...chips));
   }
 }

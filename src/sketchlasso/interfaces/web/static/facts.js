@@ -25,16 +25,14 @@ function trustText(image) {
 
 export function trustLine(image) {
   const badge = element("strong", { class: `badge ${image.quality}`, "data-quality": image.quality }, TRUST[image.quality]);
-  const line = [badge, fact(trustText(image), "Share of the query's variance explained in the other half of the documents.", "held-out")];
+  const line = [badge, fact(trustText(image), "Held-out R\u00b2: the share of the variance of the query that words chosen from one half of the documents explain in the other half; the mean of both directions.", "held-out")];
   if (image.advice) line.push(fact(`What would help: ${image.advice}`, "Why the image is weak, and what to try.", "advice"));
   return line;
 }
 
 export function factLine(image) {
-  const explained = `they explain ${percentText(image.explained)} of it over all documents`;
   return [
     fact(wordsText(image), "Words with a weight in the solution; the strongest are shown.", "nonzero"),
-    image.explained !== null && fact(explained, "Share of the variance of the query, over all documents, that these weights explain."),
     image.gap !== null && fact(`gap ${powerText(image.gap)}`, "Relative duality gap: an upper bound on the distance to the optimum."),
     fact(`${(1000 * image.seconds).toFixed(1)} ms`, "Time of the computation on the server."),
     fact(`penalty ${powerText(image.alpha)}`, "Penalty of the weights' absolute values."),

@@ -32,11 +32,11 @@ function graphOf(image, outer, width) {
   nodes.set(centre.word, centre);
   const neighbours = shownNeighbours(image, width);
   const largest = Math.max(...neighbours.map(({ weight }) => Math.abs(weight)), 1e-300);
-  neighbours.forEach(({ word, weight, askable }, number) => {
+  neighbours.forEach(({ word, weight }, number) => {
     const angle = (2 * Math.PI * number) / neighbours.length - Math.PI / 2;
     const far = neighbours.length > CROWD ? 0.45 + (0.55 * number) / neighbours.length : 1;
     const turn = neighbours.length > CROWD ? GOLDEN * number : angle;
-    nodes.set(word, { word, ring: 1, angle: turn, far, weight, askable, sign: Math.sign(weight) });
+    nodes.set(word, { word, ring: 1, angle: turn, far, weight, sign: Math.sign(weight) });
     links.push({ from: centre.word, to: word, strength: Math.abs(weight) / largest, sign: Math.sign(weight) });
   });
   for (const second of width >= WIDE && neighbours.length <= CROWD ? outer : []) {
@@ -44,10 +44,10 @@ function graphOf(image, outer, width) {
     if (!home) continue;
     const fresh = second.words.filter(({ word }) => !image.query.includes(word)).slice(0, OUTER);
     const spread = Math.PI / Math.max(neighbours.length, 5) / 1.6;
-    fresh.forEach(({ word, askable }, number) => {
+    fresh.forEach(({ word }, number) => {
       if (!nodes.has(word)) {
         const angle = home.angle + spread * (number - (fresh.length - 1) / 2) * 1.4;
-        nodes.set(word, { word, ring: 2, angle, askable, sign: 1 });
+        nodes.set(word, { word, ring: 2, angle, sign: 1 });
       }
       links.push({ from: home.word, to: word, strength: 0, sign: 1 });
     });
@@ -92,10 +92,9 @@ function nodeMark(node, hrefTo) {
   if (node.ring === 0) return drawn("g", { class: "node hub" }, shape, label);
   const sign = node.sign < 0 ? " negative" : "";
   const said = node.ring === 1 ? `${node.word}, weight ${weightText(node.weight)}` : `${node.word}, a neighbour of a neighbour`;
-  const link = node.askable ? { href: hrefTo(node.word), "data-page-link": true } : { role: "img" };
   return drawn(
-    node.askable ? "a" : "g",
-    { class: `node ring${node.ring}${sign}`, ...link, "data-word": node.word, "aria-label": said },
+    "a",
+    { class: `node ring${node.ring}${sign}`, href: hrefTo(node.word), "data-page-link": true, "data-word": node.word, "aria-label": said },
     drawn("title", {}, said),
     shape,
     label,

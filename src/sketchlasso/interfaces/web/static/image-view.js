@@ -157,10 +157,13 @@ export class ImageView {
 
   async #askOuter(image) {
     const width = this.#parts?.graph.clientWidth ?? 0;
-    const askable = shownNeighbours(image, width).filter((neighbour) => neighbour.askable);
-    const around = askable.slice(0, OUTER_IMAGES).map(({ word }) => word);
+    const around = shownNeighbours(image, width).slice(0, OUTER_IMAGES).map(({ word }) => word);
     if (!around.length) return;
-    const { images } = await this.#outer.ask("images", [...named("word", around), ["n_words", OUTER_WORDS]]);
+    const { images } = await this.#outer.ask("images", [
+      ...named("word", around),
+      ...named("exclude", image.excluded),
+      ["n_words", OUTER_WORDS],
+    ]);
     if (image !== this.#shown) return;
     this.#outerImages = images;
     this.#parts.graphTitle.textContent = image.words.length > CROWD ? "Its neighbours" : GRAPH_TITLE;

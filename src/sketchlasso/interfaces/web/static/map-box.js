@@ -23,10 +23,22 @@ export function mapBox(canvas, current) {
   return [box, saveLine({ PNG: () => saveCanvas(canvas, "map") })];
 }
 
-/** Groups {community, size, chips}, for readers who cannot see the map. */
-export function groupList(title, groups) {
-  const items = groups.map(({ community, size, chips }) =>
-    element("li", {}, element("p", {}, swatchOf(community), size), element("ul", { class: "chips small" }, ...chips)),
-  );
-  return [element("h2", {}, title), element("ul", { class: "groups" }, ...items)];
+/** Groups {community, size, chips, link}, also for readers who cannot see the map; onMark(community or null). */
+export function groupList(title, groups, onMark) {
+  const items = groups.map(({ community, size, chips, link = null }) => {
+    const mark = element(
+      "button",
+      { type: "button", class: "quiet", "aria-pressed": "false", title: "Show it on the map", on: { click: () => press(mark, community) } },
+      size,
+    );
+    return element("li", {}, element("p", {}, swatchOf(community), mark, link), element("ul", { class: "chips small" }, ...chips));
+  });
+  const list = element("ul", { class: "groups" }, ...items);
+  function press(mark, community) {
+    const on = mark.getAttribute("aria-pressed") !== "true";
+    for (const other of list.querySelectorAll("[aria-pressed]")) other.setAttribute("aria-pressed", "false");
+    mark.setAttribute("aria-pressed", String(on));
+    onMark(on ? community : null);
+  }
+  return [element("h2", {}, title), list];
 }

@@ -4,11 +4,13 @@ import { drawn, later } from "./dom.js";
 import { Gestures } from "./gestures.js";
 
 const LIMITS = [0.7, 60];
+const NAMED = 2.5; // up to this zoom groups have their names
 const LABELS = 260;
 const STRETCH = 2; // at most, to fill a frame that is not a square
 const LINKS = 6000; // of all, the strongest, are enough to see the whole map
 const FEW = 2000; // fewer links than this are drawn darker
 const MARGINS = [72, 28]; // pixels left free at the sides, for the buttons, and above and below, for labels
+const SHOWN_LINKS = 12; // of a chosen word, that the view is fitted to
 const NEAR = 14; // pixels within which a pointer means a dot
 
 // Colours that colour-blind readers can tell apart, after Okabe and Ito. Each colour comes in several
@@ -65,6 +67,9 @@ function spread(nodes) {
   }));
 }
 
+const isFree = (box, taken) =>
+  taken.every((o) => box[0] > o[2] || box[2] < o[0] || box[1] > o[3] || box[3] < o[1]);
+
 export class MapCanvas {
   #canvas;
   #nodes;
@@ -77,9 +82,13 @@ export class MapCanvas {
   #scale = 1;
   #hovered = null;
   #selected = null;
+  #group = null;
+  #names;
   #waiting = 0;
 
-  constructor(canvas, { nodes, edges }, { onSelect, onMove }) {
+  /** names: of the groups, by their numbers. */
+  constructor(canvas, { nodes, edges }, names, { onSelect, onMove }) {
+    this.#names = names;
     this.#canvas = canvas;
     this.#nodes = nodes = spread(nodes);
     this.#edges = [...edges].sort((a, b) => Math.abs(b[2]) - Math.abs(a[2]));
@@ -88,10 +97,10 @@ export class MapCanvas {
     for (const [a, b, weight] of edges) {
       for (const [from, to] of [[a, b], [b, a]]) {
         if (!this.#links.has(nodes[from])) this.#links.set(nodes[from], []);
-        this.#links.get(nodes[from]).push([nodes[to], Math.abs(weight)]);
+        this.#links.get(nodes[from]).push([nodes[to], weight]);
       }
     }
-    for (const list of this.#links.values()) list.sort((a, b) => b[1] - a[1]);
+    for (const list of this.#links.values()) list.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const links = (node) => this.#links.get(node)?.length ?? 0;
     this.#hubs = [...nodes].sort((a, b) => links(b) - links(a) || b.size - a.size);
     this.onSelect = onSelect;
@@ -126,11 +135,17 @@ export class MapCanvas {
     return (this.#links.get(node) ?? []).map(([other]) => other);
   }
 
-  /** Mark a word, and go to the given place or to the word. */
+  /** Mark the words of a group, or of none. */
+  highlight(group) {
+    this.#group = group;
+    this.draw();
+  }
+
+  /** Mark a word, and go to the given place, or to the word and its strongest links. */
   select(word, place) {
     this.#selected = this.#byWord.get(word) ?? null;
     if (place) this.#goTo(...place);
-    else if (this.#selected) this.#goTo(this.#selected.x, this.#selected.y, Math.max(this.#scale, 6));
+    else if (this.#selected) this.#fit([this.#selected, ...this.neighbours(this.#selected).slice(0, SHOWN_LINKS)]);
     else this.#goTo(0, 0, 1);
     this.draw();
     return this.#selected;
@@ -140,6 +155,14 @@ export class MapCanvas {
     this.#goTo(0, 0, 1);
     this.draw();
     this.moved();
+  }
+
+  #fit(nodes) {
+    const [across, down] = ["x", "y"].map((axis) => {
+      const values = nodes.map((node) => node[axis]);
+      return { middle: (Math.min(...values) + Math.max(...values)) / 2, half: (Math.max(...values) - Math.min(...values)) / 2 };
+    });
+    this.#goTo(across.middle, down.middle, 1 / Math.max(across.half, down.half, 0.1));
   }
 
   #goTo(x, y, scale) {
@@ -239,10 +262,13 @@ export class MapCanvas {
     ];
     const seen = ([x, y]) => x > -40 && y > -20 && x < width + 40 && y < height + 20;
     const lit = this.#hovered ?? this.#selected;
-    const near = new Set(lit ? [lit, ...this.neighbours(lit)] : []);
+    const near = new Set(
+      lit ? [lit, ...this.neighbours(lit)]
+        : this.#group === null ? [] : this.#nodes.filter(({ community }) => community === this.#group),
+    );
     this.#paintLinks(pen, put, seen, lit);
     this.#paintDots(pen, put, seen, near);
-    this.#paintLabels(pen, put, seen, lit, near);
+    this.#paintLabels(pen, put, seen, lit, near, this.#paintNames(pen, put, near));
   }
 
   #paintLinks(pen, put, seen, lit) {
@@ -253,24 +279,52 @@ export class MapCanvas {
     const shown = this.#edges.slice(0, Math.round(LINKS * this.#scale ** 1.5));
     const few = Math.max(1, Math.sqrt(FEW / (shown.length || 1)));
     pen.globalAlpha = (lit ? 0.3 : 1) * Math.min(0.5, few * Math.min(0.12, 0.05 + 0.01 * this.#scale));
-    pen.beginPath();
-    for (const [a, b] of shown) {
-      const [from, to] = [put(this.#nodes[a]), put(this.#nodes[b])];
-      if (!seen(from) && !seen(to)) continue;
-      pen.moveTo(...from);
-      pen.lineTo(...to);
-    }
-    pen.stroke();
+    const lines = (some) => {
+      // Dashed lines are negative, as in the graphs of images.
+      for (const negative of [false, true]) {
+        pen.setLineDash(negative ? [5, 4] : []);
+        pen.beginPath();
+        for (const [from, to, weight] of some) {
+          if (weight < 0 !== negative || (!seen(from) && !seen(to))) continue;
+          pen.moveTo(...from);
+          pen.lineTo(...to);
+        }
+        pen.stroke();
+      }
+      pen.setLineDash([]);
+    };
+    lines(shown.map(([a, b, weight]) => [put(this.#nodes[a]), put(this.#nodes[b]), weight]));
     pen.globalAlpha = 1;
     if (!lit) return;
     pen.strokeStyle = colours.getPropertyValue("--accent");
     pen.lineWidth = 1.5;
-    pen.beginPath();
-    for (const other of this.neighbours(lit)) {
-      pen.moveTo(...put(lit));
-      pen.lineTo(...put(other));
+    lines((this.#links.get(lit) ?? []).map(([other, weight]) => [put(lit), put(other), weight]));
+  }
+
+  /** Names of groups over their middles, while the map is small; return the boxes they take. */
+  #paintNames(pen, put, near) {
+    const taken = [];
+    if (this.#scale > NAMED || near.size) return taken;
+    const colours = style();
+    pen.textAlign = "center";
+    pen.lineJoin = "round";
+    pen.lineWidth = 5;
+    pen.font = "650 15px system-ui, sans-serif";
+    pen.strokeStyle = colours.getPropertyValue("--card");
+    for (const [group, name] of this.#names) {
+      const members = this.#nodes.filter(({ community }) => community === group);
+      if (!members.length) continue;
+      const middle = (axis) => members.map((node) => node[axis]).sort((a, b) => a - b)[members.length >> 1];
+      const [x, y] = put({ x: middle("x"), y: middle("y") });
+      const half = pen.measureText(name).width / 2 + 6;
+      const box = [x - half, y - 12, x + half, y + 12];
+      if (!isFree(box, taken)) continue;
+      taken.push(box);
+      pen.fillStyle = colourOf(group);
+      pen.strokeText(name, x, y + 5);
+      pen.fillText(name, x, y + 5);
     }
-    pen.stroke();
+    return taken;
   }
 
   #paintDots(pen, put, seen, near) {
@@ -286,10 +340,8 @@ export class MapCanvas {
   }
 
   /** The words with most links first; a label that would overlap another is left out. */
-  #paintLabels(pen, put, seen, lit, near) {
+  #paintLabels(pen, put, seen, lit, near, taken) {
     const colours = style();
-    const taken = [];
-    const free = (box) => taken.every((o) => box[0] > o[2] || box[2] < o[0] || box[1] > o[3] || box[3] < o[1]);
     const first = lit ? [lit, ...[...near].filter((node) => node !== lit).slice(0, 24)] : [];
     pen.textAlign = "center";
     pen.lineJoin = "round";
@@ -305,7 +357,7 @@ export class MapCanvas {
       pen.font = `${node === lit ? 700 : 500} ${size}px system-ui, sans-serif`;
       const half = pen.measureText(node.word).width / 2 + 4;
       const box = [at[0] - half, at[1] - size - 6, at[0] + half, at[1] + 2];
-      if (!free(box)) continue;
+      if (!isFree(box, taken)) continue;
       taken.push(box);
       count += 1;
       pen.globalAlpha = near.size && !near.has(node) ? 0.4 : 1;

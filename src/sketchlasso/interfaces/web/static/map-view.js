@@ -75,7 +75,8 @@ export class MapView {
     const box = mapBox(canvas, () => this.#canvas);
     const groups = element("section", { class: "card", id: "groups", "aria-label": "Groups" });
     byId("panels").replaceChildren(element("section", { class: "card flush", "aria-label": "Map" }, ...box, this.#info), groups);
-    this.#canvas = new MapCanvas(canvas, this.#data, {
+    const names = this.#data.labels.map((label, number) => [number, label.slice(0, 2).join(", ")]);
+    this.#canvas = new MapCanvas(canvas, this.#data, names, {
       onSelect: (word) => this.#page.go({ words: word ? [word] : [], at: this.#canvas.place }),
       onMove: (place) => this.#page.keep({ at: place }),
     });
@@ -117,8 +118,10 @@ export class MapView {
     const found = [...members].filter(([community]) => community >= 0).sort((a, b) => a[0] - b[0]);
     const groups = found.map(([community, own]) => {
       const shown = labels[community].map((word) => own.find((node) => node.word === word)).filter(Boolean);
-      return { community, size: countText(own.length, "word"), chips: this.#chips(shown) };
+      const link = pageLink(this.#page.href({ view: "topic", topic: community, at: null }), { class: "open" }, "open");
+      return { community, size: countText(own.length, "word"), chips: this.#chips(shown), link };
     });
-    byId("groups").replaceChildren(...groupList(countText(found.length, "topic"), groups));
+    const mark = (community) => this.#canvas.highlight(community);
+    byId("groups").replaceChildren(...groupList(countText(found.length, "topic"), groups, mark));
   }
 }

@@ -112,10 +112,10 @@ function draw() {
     byId("picture").replaceChildren();
     return;
   }
-  const words = shown.neighbours.map(({ name, weight }) => ({ word: name, weight, askable: true }));
+  const words = shown.neighbours.map(({ name, weight }) => ({ word: name, weight }));
   const outer = words.map(({ word }) => ({
     query: [word],
-    words: map?.neighbours(map.node(word)).map((node) => ({ word: node.word, askable: true })) ?? [],
+    words: map?.neighbours(map.node(word)).map(({ word }) => ({ word })) ?? [],
   }));
   drawGraph(byId("picture"), { query: [shown.name], words }, outer, nodeHref);
 }
@@ -139,7 +139,7 @@ function showMap() {
     "aria-label": "Map of the network. Arrow keys move it, plus and minus zoom, Enter selects the node in the middle.",
   });
   byId("map").replaceChildren(...mapBox(canvas, () => map));
-  map = new MapCanvas(canvas, data, {
+  map = new MapCanvas(canvas, data, largestGroups().map(({ community, nodes }) => [community, labelOf(nodes[0].word, 24)]), {
     onSelect: (word) => go({ words: word ? [word] : [], at: map.place }),
     onMove: (place) => {
       state = { ...state, at: place };
@@ -149,21 +149,29 @@ function showMap() {
   showGroups();
 }
 
+/** The largest groups, the nodes of each with most links first. */
+function largestGroups() {
+  const members = [...Map.groupBy(data.nodes, ({ community }) => community)];
+  const largest = members.sort((a, b) => b[1].length - a[1].length).slice(0, GROUPS);
+  return largest.map(([community, nodes]) => ({ community, nodes: [...nodes].sort((a, b) => b.size - a.size) }));
+}
+
 function showGroups() {
-  const members = Map.groupBy(data.nodes, ({ community }) => community);
-  const largest = [...members].sort((a, b) => b[1].length - a[1].length).slice(0, GROUPS);
-  const groups = largest.map(([community, nodes]) => {
-    const most = [...nodes].sort((a, b) => b.size - a.size).slice(0, GROUP_NODES);
-    const chips = most.map(({ word }) => chip(nodeHref(word), labelOf(word, 40)));
+  const groups = largestGroups().map(({ community, nodes }) => {
+    const chips = nodes.slice(0, GROUP_NODES).map(({ word }) => chip(nodeHref(word), labelOf(word, 40)));
     return { community, size: countText(nodes.length, "node"), chips };
   });
-  byId("groups").replaceChildren(...groupList("Groups, and their nodes with most links", groups));
+  const mark = (community) => map.highlight(community);
+  byId("groups").replaceChildren(...groupList("Groups, and their nodes with most links", groups, mark));
 }
 
 function fail(error) {
   if (!(error instanceof Refusal)) console.error(error);
   byId("problem").hidden = false;
-  byId("problem").replaceChildren(element("p", {}, sentence(error.message)));
+  byId("problem").replaceChildren(
+    element("p", {}, sentence(error.message)),
+    element("ul", { class: "chips" }, ...(error.suggestions ?? []).map((name) => chip(nodeHref(name), labelOf(name)))),
+  );
 }
 
 async function start() {

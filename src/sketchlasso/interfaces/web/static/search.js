@@ -78,7 +78,7 @@ export class Combobox {
 
   async #offer() {
     const prefix = this.#pieces().at(-1).trim();
-    if (!prefix || prefix.length > 64) {
+    if (!prefix || prefix.length > 200) {
       this.close();
       return;
     }

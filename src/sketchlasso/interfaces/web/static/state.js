@@ -1,6 +1,6 @@
 // The URL holds the whole state of a view.
 
-const VIEWS = ["image", "compare", "map"];
+const VIEWS = ["image", "compare", "map", "topic"];
 const MOST = { words: 8, excluded: 32 };
 
 export const START = Object.freeze({
@@ -13,6 +13,7 @@ export const START = Object.freeze({
   positive: false,
   exclude: [],
   at: null,
+  topic: 0,
 });
 
 function number(text, low, high, otherwise) {
@@ -43,6 +44,7 @@ export function readState(search) {
     positive: parameters.get("positive") === "1",
     exclude: wordsOf(parameters, "exclude", MOST.excluded),
     at: placeOf(parameters.get("at")),
+    topic: Math.round(number(parameters.get("topic"), 0, Infinity, 0)),
   };
 }
 
@@ -50,11 +52,12 @@ export function readState(search) {
 export function hrefOf(state) {
   const parameters = new URLSearchParams();
   if (state.view !== "image") parameters.set("view", state.view);
-  for (const word of state.words) parameters.append("word", word);
+  if (state.view === "topic") parameters.set("topic", state.topic);
+  else for (const word of state.words) parameters.append("word", word);
   if (state.view === "compare") for (const word of state.others) parameters.append("with", word);
   if (state.view === "map") {
     if (state.at) parameters.set("at", state.at.map((value) => +value.toFixed(3)).join(","));
-  } else {
+  } else if (state.view !== "topic") {
     if (state.n !== START.n) parameters.set("n", state.n);
     if (state.penalty !== 1) parameters.set("penalty", +state.penalty.toFixed(4));
     if (state.radius !== 1) parameters.set("radius", +state.radius.toFixed(4));

@@ -28,7 +28,7 @@
   system.addEventListener("change", apply);
   addEventListener("DOMContentLoaded", () => {
     apply();
-    document.getElementById("theme").addEventListener("click", () => {
+    document.getElementById("theme")?.addEventListener("click", () => {
       chosen = other();
       try {
         localStorage.setItem(KEY, chosen);
