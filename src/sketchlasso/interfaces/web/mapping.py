@@ -75,11 +75,11 @@ class TopicMap:
         return self._described(number, topics.topics[number], None) | {
             "documents": [
                 {
-                    "number": int(row),
+                    "number": row,
                     "title": corpus.readable_title(row),
                     "share": float(share[row]),
                 }
-                for row in rows
+                for row in rows.tolist()
             ]
         }
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, TypeAlias
@@ -191,8 +192,14 @@ class Answers:
             positive=asked.positive,
         )
         quick = partial(ask, judge=False)
-        radius = _amount("radius", asked.radius, lambda: quick().radius)
-        alpha = _amount("alpha", asked.alpha, lambda: quick(radius=radius).alpha)
+        factor, of = _amount("radius", asked.radius, ("auto", "spectral", "realised"))
+        radius: float | str | None = f"{factor!r}*{of}" if of else factor
+        if of == "auto":
+            radius = None if factor == 1.0 else factor * quick().radius
+        factor, of = _amount("alpha", asked.alpha, ("auto",))
+        alpha: float | None = factor
+        if of == "auto":
+            alpha = None if factor == 1.0 else factor * quick(radius=radius).alpha
         return ask(radius=radius, alpha=alpha)
 
     def each(self, words: Sequence[str], asked: Options) -> Body:
@@ -252,20 +259,16 @@ class Answers:
 NUMBERS = ("alpha", "radius", "gap", "explained", "held_out", "seconds")
 
 
-def _amount(name: str, text: str, automatic: Callable[[], float]) -> float | str | None:
-    """Return a penalty or radius as the imager takes it; None for its own choice."""
+def _amount(name: str, text: str, units: Sequence[str]) -> tuple[float, str]:
+    """Return a penalty or radius such as ``0.5``, ``auto`` or ``2*auto`` as a factor and a unit."""
     read = AMOUNT.fullmatch(text.strip().lower())
-    try:
-        if not (read and text.strip()):
-            raise ValueError
-        factor, of = float(read["factor"] or 1.0), read["of"]
-    except ValueError:
-        raise InvalidInputError(
-            f"{name} must be a number, auto, or a multiple such as 0.5*auto, not {text[:40]!r}."
-        ) from None
-    if of == "auto":
-        return None if factor == 1.0 else factor * automatic()
-    return f"{factor!r}*{of}" if of else factor
+    if read and text.strip() and (read["of"] or units[0]) in units:
+        with suppress(ValueError):
+            return float(read["factor"] or 1.0), read["of"] or ""
+    raise InvalidInputError(
+        f"{name} must be a number, {' or '.join(units)}, or a multiple such as 0.5*auto, not "
+        f"{text[:40]!r}."
+    )
 
 
 def excerpt(text: str | None, words: Sequence[str], length: int) -> str | None:
