@@ -46,7 +46,7 @@ def one_set(split: Split, options: argparse.Namespace) -> None:
     largest = sqrt_lasso_path(X, y, None, alphas=1).alphas.ravel()[0]
     alphas = largest * np.array(SHARES)
     optimum = sqrt_lasso_path(X, y, None, alphas=alphas, settings=Settings(tol=1e-6))
-    best, null = optimum.certificate.primal, np.linalg.norm(y - y.mean())
+    best, null = optimum.primal, np.linalg.norm(y - y.mean())
     for rank in options.ranks:
         for kind, knows_y, radius in KINDS:
             made = sketch(

@@ -54,7 +54,7 @@ def everything(made):
         "spectrum of an estimator": lambda **kw: plots.plot_spectrum(made.chosen, **kw),
         "influence": lambda **kw: plots.plot_leave_one_out(made.loo, **kw),
         "scatter": lambda **kw: plots.plot_sketched_against_full(made.one, made.full, **kw),
-        "gaps": lambda **kw: plots.plot_gaps(made.one, **kw),
+        "gaps": lambda **kw: plots.plot_gaps(made.one, made.one.certificate(made.X, made.y), **kw),
         "forest": lambda **kw: plots.plot_forest(made.inferred, **kw),
         "forest of effects": lambda **kw: plots.plot_forest(made.effects, **kw),
         "volcano": lambda **kw: plots.plot_volcano(made.inferred, **kw),

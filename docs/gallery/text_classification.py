@@ -76,7 +76,7 @@ penalties = sketched.alphas_[0, 0] * np.geomspace(1.0, 0.15, 10)
 start = perf_counter()
 sign = np.where(np.array(y_train) == "scikit-learn", 1.0, -1.0)
 path = sl.sqrt_lasso_path(X_train, sign, None, alphas=penalties)
-print(f"{perf_counter() - start:.2f} s for 10 penalties, worst gap {path.full_gap.max():.0e}")
+print(f"{perf_counter() - start:.2f} s for 10 penalties, worst gap {path.relative_gap.max():.0e}")
 true = np.array(y_test) == "scikit-learn"
 accuracy = np.mean((path.models.predict(X_test) > 0) == true[:, None], axis=0)
 for used, share in zip(path.models.n_nonzero, accuracy, strict=True):

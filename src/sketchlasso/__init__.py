@@ -27,13 +27,11 @@ if TYPE_CHECKING:
     from sketchlasso.interfaces import plots
     from sketchlasso.problem import alpha_max
     from sketchlasso.results import (
-        Comparison,
         CrossValidation,
         FullCertificate,
         LeaveOneOut,
         Path,
         certify,
-        compare,
         cross_validate,
         leave_one_out,
         sqrt_lasso_path,
@@ -50,7 +48,6 @@ _ROOMS = ("problem", "sketches", "solvers", "instances", "results", "estimators"
 _MODULES = ("cluster", "engine", "errors", "graphs", "inference", "io", "topics")
 
 __all__ = [
-    "Comparison",
     "CrossValidation",
     "FullCertificate",
     "LeaveOneOut",
@@ -70,7 +67,6 @@ __all__ = [
     "build_problems",
     "certify",
     "cluster",
-    "compare",
     "convert_alpha",
     "cross_validate",
     "engine",

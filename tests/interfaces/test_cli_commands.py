@@ -230,10 +230,10 @@ def test_certify_proves_the_gap_of_the_fit(call):
     call("fit {data}/signs.svm.gz --alpha 1 --sketch randomized --rank 2 -o r.model")
     said = call("certify r.model {data}/signs.svm.gz --tol 1e-9", code=1).stdout
     assert "the optimum is between the lower bound and the objective" in said
-    assert "fit with --refine to close the gap" in said
-    call("fit {data}/signs.svm.gz --alpha 1 --sketch randomized --rank 2 --refine -o x.model")
+    assert "fit with --sketch none to close the gap" in said
+    call("fit {data}/signs.svm.gz --alpha 1 --sketch none -o x.model")
     said = call("certify x.model {data}/signs.svm.gz").stdout
-    assert "no other coefficients are better by more than" in said and "--refine" not in said
+    assert "no other coefficients are better by more than" in said and "--sketch none" not in said
 
 
 @pytest.mark.filterwarnings("error")

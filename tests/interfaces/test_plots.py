@@ -256,8 +256,9 @@ def test_scatter_of_predictions_arrays_and_estimators(made):
 
 
 def test_gaps_are_those_of_the_path(made):
-    display = plots.plot_gaps(made.one)
-    for line, gaps in zip(display.lines_, (made.one.relative_gap, made.one.full_gap), strict=True):
+    full = made.one.certificate(made.X, made.y)
+    display = plots.plot_gaps(made.one, full)
+    for line, gaps in zip(display.lines_, (made.one.relative_gap, full.relative_gap), strict=True):
         kept = gaps > 1e-12
         np.testing.assert_array_equal(line.get_ydata()[kept], gaps[kept])
         assert np.isnan(line.get_ydata()[~kept]).all()
@@ -266,7 +267,7 @@ def test_gaps_are_those_of_the_path(made):
     exact = plots.plot_gaps(made.full)
     assert len(exact.lines_) == 1 and exact.tolerance_ is None
     marked = sum(len(mark.get_xdata()) for mark in exact.zeros_)
-    assert marked == np.count_nonzero(made.full.full_gap <= 1e-12)
+    assert marked == np.count_nonzero(made.full.relative_gap <= 1e-12)
     told = plots.plot_gaps(made.full, tol=1e-4)
     assert told.tolerance_.get_ydata()[0] == 1e-4
 

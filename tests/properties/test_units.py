@@ -20,7 +20,6 @@ SETTINGS = (
     {},
     {"sketch": "response", "rank": 12},
     {"sketch": "randomized", "rank": 12, "radius": "spectral"},
-    {"sketch": "randomized", "rank": 12, "refine": "exact"},
     {"standardize": True},
     {"relaxed": True},
     {"positive": True},

@@ -20,6 +20,7 @@ from sketchlasso.estimators.parameters import Specification
 from sketchlasso.estimators.task import Prepared, prepare, task_of
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.cross_validation import fit_all
+from sketchlasso.results.fitting import Path, Task
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
@@ -127,7 +128,7 @@ def fit_response(
         path = fit_all(task, None, None, task.all_rows)
     else:
         radii = data.radius_in_units(spec.radius) if radius is None else radius
-        path = fit_all(task, sketch, radii, task.all_rows, spec.refine)
+        path = fit_all(task, sketch, radii, task.all_rows)
     coef, intercept = path.models.coef.toarray(), path.models.intercept
     units = data.y_units[columns]
     found: Attributes = {
@@ -136,7 +137,7 @@ def fit_response(
         "alpha": path.alphas.reshape(len(columns), -1)[:, 0] * data.penalty_unit,
         "radius": path.radius * data.penalty_unit,
         "dual_gap": np.maximum(path.primal - path.dual, 0.0) * units * data.loss_unit,
-        "full_gap": path.full_gap,
+        "full_gap": _full_gap(path, task),
         "n_iter": path.n_iter,
     }
     if not spec.relaxed:
@@ -151,6 +152,13 @@ def fit_response(
         "penalised_coef": found["coef"],
         "penalised_intercept": found["intercept"],
     }
+
+
+def _full_gap(path: Path, task: Task) -> FloatArray:
+    """Relative gaps (t,) in the problem without a sketch, which without one are proved already."""
+    if path.proved:
+        return path.relative_gap
+    return path.certificate(task.X, task.Y, task.weights).relative_gap
 
 
 def warn_of_empty_models(fits: Sequence[Fitted]) -> None:

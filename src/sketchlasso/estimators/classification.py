@@ -109,7 +109,7 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
     ----------
     alpha : float, array-like of shape (n_classes,) or str
         Penalty or its name, see :class:`SqrtLasso`.
-    fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
+    fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, relaxed
         See :class:`SqrtLasso`.
     solver, tol, n_jobs, random_state, verbose, device
         See :class:`SqrtLasso`.
@@ -172,7 +172,7 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
         See :class:`SqrtLassoCV`.
     scoring : {"accuracy", "f1", "auc", "mse"}
         Score that decides, for each class against the rest.
-    fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
+    fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, relaxed
         See :class:`SqrtLassoCV`.
     solver, tol, n_jobs, random_state, verbose, device
         See :class:`SqrtLassoCV`.

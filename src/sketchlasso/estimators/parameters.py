@@ -47,7 +47,6 @@ class Specification:
     rank: int
     sketch: Sketch | SketchMethod | Literal["auto"] | None
     radius: Radii
-    refine: Literal["exact"] | None
     relaxed: bool
     solver: Solver
     tol: float
@@ -87,13 +86,12 @@ class Specification:
 
     def check_for_blocks(self) -> None:
         """Refuse parameters that need single columns of X."""
-        for name, value in (("refine", self.refine), ("sketch", self.sketch)):
-            if (value is None) == (name == "sketch"):
-                raise InvalidInputError(
-                    Argument(name, value),
-                    " was given, but it solves the full problem, which needs X in memory, and X "
-                    "is in blocks; leave it out, or pass an array or a sparse matrix.",
-                )
+        if self.sketch is None:
+            raise InvalidInputError(
+                Argument("sketch", None),
+                " was given, but it solves the full problem, which needs X in memory, and X is in "
+                "blocks; leave it out, or pass an array or a sparse matrix.",
+            )
 
     def settings(self, sketch: Sketch | None, *, searching: bool = False) -> Settings:
         """Tolerance, threads and progress for fits on a sketch or without one.
@@ -169,7 +167,6 @@ class Parameters:
     rank: int = 50
     sketch: Sketch | SketchMethod | Literal["auto"] | None = "auto"
     radius: Radii = None
-    refine: Literal["exact"] | None = None
     relaxed: bool = False
     solver: Solver = "newton"
     tol: float = 1e-8
@@ -253,10 +250,6 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "positive": (_is_bool, "True or False"),
     "relaxed": (_is_bool, "True or False"),
     "rank": (lambda value: _is_integer(value) and value >= 1, "an integer >= 1"),
-    "refine": (
-        lambda value: value is None or (isinstance(value, str) and value == "exact"),
-        "None or 'exact'",
-    ),
     "solver": (
         lambda value: isinstance(value, str) and value in SOLVERS,
         "one of " + ", ".join(map(repr, SOLVERS)),

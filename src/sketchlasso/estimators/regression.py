@@ -113,8 +113,6 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
         `sketch_method_` is the method chosen.
     radius : float, str, RadiusPolicy or None
         See `radii` of :func:`cross_validate`.
-    refine : {"exact"} or None
-        Continue from the sketched solution to that of the full problem.
     relaxed : bool
         Refit by least squares on the selected features (the post-LASSO): `coef_` are those of
         the refit, `penalised_coef_` those before it.
@@ -225,7 +223,7 @@ class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
         Score that decides.
     selection : {"min", "1se"}
         The best mean score, or the largest penalty within one standard error of it.
-    fit_intercept, standardize, penalty_factor, positive, rank, sketch, refine, relaxed, solver, tol
+    fit_intercept, standardize, penalty_factor, positive, rank, sketch, relaxed, solver, tol
         See :class:`SqrtLasso`.
     radius : float, str, RadiusPolicy, a list of them, or None
         A list is searched together with the penalties.

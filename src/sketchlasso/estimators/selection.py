@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from sketchlasso.cluster import active_engine
+from sketchlasso.data import as_rows
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError, Name, Part, unaccepted
 from sketchlasso.estimators.base import Attributes, Fitted, fit_response
 from sketchlasso.estimators.blocks import in_memory
@@ -132,7 +133,6 @@ def _search(
         sketch,
         data.radius_in_units(spec.radius) if sketch is not None else None,
         rows,
-        spec.refine if sketch is not None else None,
         tuple(dict.fromkeys((spec.scoring, "mse"))),
     )
     guides = [found.guide(place) for place in range(len(columns))] if bases is not None else []
@@ -154,7 +154,7 @@ def _search(
 def _may_do_without(spec: SearchSpecification, data: Prepared) -> bool:
     """Whether no parameter asks for a sketch, or for penalties that take long without one."""
     automatic = spec.sketch == "auto" and spec.spaces_alphas
-    plain = spec.radius is None and spec.refine is None and spec.device in (CPU, "auto")
+    plain = spec.radius is None and spec.device in (CPU, "auto")
     return automatic and plain and sparse.issparse(data.X)
 
 
@@ -177,7 +177,7 @@ def _on_all_of_x(
     task = task_of(spec, data, columns, None, spec.alphas, searching=True)
     task = replace(task, alpha_min_ratio=spec.alpha_min_ratio, quiet=True)
     # Shares of correct labels vary in jumps, and would lead the search to the smallest penalties.
-    rival = searched(task, None, None, rows, None, tuple(dict.fromkeys(("mse", spec.scoring))))
+    rival = searched(task, None, None, rows, tuple(dict.fromkeys(("mse", spec.scoring))))
     if rival.interrupted or not rival.clearly_better(found, spec.scoring):
         return None
     warn_of_ending(rival.fits.status, rival.fits.relative_gap)
@@ -244,7 +244,7 @@ def _grid_attributes(
         "score_path": found.scores[spec.scoring][:, *at].T * units.get(spec.scoring, 1.0),
         "n_nonzero_path": found.n_nonzero[:, *at].T,
         "fold_share": found.support_share(response, used),
-        "predictions": unit * found.out_of_fold(response, used),
+        "predictions": unit * found.out_of_fold(as_rows(data.X), response, used),
     }
     return {name: np.asarray(value)[None] for name, value in values.items()}
 

@@ -214,7 +214,6 @@ def task_of(
         terms=spec.terms,
         solver=spec.solver,
         settings=spec.settings(sketch, searching=searching),
-        rounded=data.scales is not None,
     )
 
 

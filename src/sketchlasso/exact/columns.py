@@ -52,7 +52,7 @@ def as_columns(X: Any, centred: bool) -> Columns:
     if isinstance(storage, BlockStorage):
         raise InvalidInputError(
             f"X is in {storage.matrix.n_blocks} blocks, but the exact problem needs its columns in "
-            "memory; pass a sketch and leave out refine, or pass X.collect()."
+            "memory; pass a sketch, or pass X.collect()."
         )
     raise InvalidInputError(
         "X is a LinearOperator, but the exact problem needs its columns; pass an array or a "

@@ -1,7 +1,6 @@
 """From solved batches to results: scores, choices, influence, tables."""
 
 from sketchlasso.results.choices import Choice, CrossValidation
-from sketchlasso.results.comparison import Comparison, compare
 from sketchlasso.results.cross_validation import cross_validate, sqrt_lasso_path
 from sketchlasso.results.fitting import Path
 from sketchlasso.results.full_data import FullCertificate, certify
@@ -12,7 +11,6 @@ from sketchlasso.results.scores import Metric, score
 
 __all__ = [
     "Choice",
-    "Comparison",
     "CrossValidation",
     "FullCertificate",
     "LeaveOneOut",
@@ -21,7 +19,6 @@ __all__ = [
     "Path",
     "RadiusPolicy",
     "certify",
-    "compare",
     "cross_validate",
     "leave_one_out",
     "linear_models",

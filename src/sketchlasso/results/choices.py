@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.results.fitting import Guide, Path
-from sketchlasso.results.models import LazyPredictions, LinearModels, averaged_predictions
+from sketchlasso.results.models import LinearModels, averaged_predictions
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
 from sketchlasso.solvers import Status
@@ -54,35 +54,25 @@ class CrossValidation:
     rows : RowSets
     on_all_rows : csr_array of shape (responses * alphas, n) or None
         Coefficients on all rows at or near the penalties, where the search solved them on its way.
-    kept : ndarray of shape (m, responses, radii, alphas) or None
-        Out-of-fold predictions, where the search has kept them.
+    predictions : ndarray of shape (m, responses)
+        Out-of-fold predictions at the best point by the first metric; means where a row was held
+        out more than once, NaN where never. :meth:`out_of_fold` has those of other points.
     """
 
     fits: Path
     scores: dict[Metric, FloatArray]
     rows: RowSets
+    predictions: FloatArray
     on_all_rows: SparseRows | None = None
-    kept: FloatArray | None = None
 
-    @property
-    def predictions(self) -> FloatArray | LazyPredictions:
-        """Out-of-fold predictions (m, responses, radii, alphas).
+    def out_of_fold(self, X: Any, response: int, choice: Choice) -> FloatArray:
+        """Out-of-fold predictions (m,) at a grid point, from the X (m, n) of the search.
 
-        They are averaged where a row was held out more than once, NaN where never. Those that were
-        not kept are computed on access, in one pass over the data:
-        ``predictions[:, response, radius, alpha]``.
+        Means where a row was held out more than once, NaN where never.
         """
-        if self.kept is not None:
-            return self.kept
-        return LazyPredictions(self.rows, self.fits.shape, self.models, self.fits.X)
-
-    def out_of_fold(self, response: int, choice: Choice) -> FloatArray:
-        """Out-of-fold predictions (m,) at a grid point."""
         at = (response, choice.radius_index, choice.alpha_index)
-        if self.kept is not None:
-            return self.kept[:, *at]
         models = self.models.of(self._instances(at))
-        return averaged_predictions(self.fits.X, self.rows, models)[:, 0]
+        return averaged_predictions(X, self.rows, models)[:, 0]
 
     @property
     def alphas(self) -> FloatArray:
@@ -244,6 +234,22 @@ class CrossValidation:
 
     def _of(self, metric: Metric | None) -> FloatArray:
         return self.scores[metric or self.first_metric]
+
+
+def judged(
+    X: Any,
+    fits: Path,
+    scores: dict[Metric, FloatArray],
+    rows: RowSets,
+    on_all_rows: SparseRows | None = None,
+) -> CrossValidation:
+    """A cross-validation of X (m, n), with the predictions of the best models: one pass over X."""
+    responses = len(fits.alphas)
+    found = CrossValidation(fits, scores, rows, np.empty((0, responses)), on_all_rows)
+    points = [found.best(response=response) for response in range(responses)]
+    best = [found._instances((r, p.radius_index, p.alpha_index)) for r, p in enumerate(points)]
+    models = fits.models.of(np.stack(best, axis=1).ravel())
+    return replace(found, predictions=averaged_predictions(X, rows, models))
 
 
 def mean_of(values: FloatArray) -> FloatArray:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses, as_rows, spread
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.choices import CrossValidation
+from sketchlasso.results.choices import CrossValidation, judged
 from sketchlasso.results.exact_search import search_exact
 from sketchlasso.results.fitting import Path, Task, fit_exact
 from sketchlasso.results.held_out import judge
@@ -36,7 +36,6 @@ def cross_validate(
     alphas: int | ArrayLike = 100,
     alpha_min_ratio: float | None = None,
     radii: RadiusLike | Sequence[RadiusLike] | None = None,
-    refine: Literal["exact"] | None = None,
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
@@ -74,8 +73,6 @@ def cross_validate(
         What to try: numbers, ``"spectral"``, ``"realised"``, multiples as ``"0.3*spectral"``.
         By default the number the sketch was given, else 0.1, 0.3, 1 and 3 times the realised
         radius.
-    refine : {"exact"}, optional
-        Take the sketched solutions as starting points and solve the full problems.
     sample_weight : array-like of shape (m,), optional
         Weights of the rows, in training and in the scores.
     fit_intercept, penalty_factor, positive
@@ -107,7 +104,7 @@ def cross_validate(
         solver=solver,
         settings=settings,
     )
-    return searched(task, sketch, radii, rows, refine, metrics)
+    return searched(task, sketch, radii, rows, metrics)
 
 
 def searched(
@@ -115,7 +112,6 @@ def searched(
     sketch: Sketch | None,
     radii: RadiusLike | Sequence[RadiusLike] | None,
     rows: RowSets,
-    refine: Literal["exact"] | None,
     metrics: tuple[Metric, ...],
 ) -> CrossValidation:
     """Fit a task on every fold, and score the fits: see :func:`cross_validate`."""
@@ -123,12 +119,10 @@ def searched(
         raise InvalidInputError("a fold holds out no row; every fold needs rows to be judged on")
     if sketch is None and radii is None and task.count is not None:
         return search_exact(task, rows, metrics)
-    free = radii is None and refine is None
-    if free and isinstance(sketch, Sketch) and can_stage(task, sketch, rows):
+    if radii is None and isinstance(sketch, Sketch) and can_stage(task, sketch, rows):
         return search(task, sketch, rows, metrics)
-    fits = fit_all(task, sketch, radii, rows, refine)
-    scores, kept = judge(task, fits, rows, metrics)
-    return CrossValidation(fits, scores, rows, kept=kept)
+    fits = fit_all(task, sketch, radii, rows)
+    return judged(task.X, fits, judge(task, fits, rows, metrics), rows)
 
 
 def fit_all(
@@ -136,11 +130,8 @@ def fit_all(
     sketch: Sketch | None,
     radii: RadiusLike | Sequence[RadiusLike] | None,
     rows: RowSets,
-    refine: Literal["exact"] | None = None,
 ) -> Path:
     """Fit a task on every row set and for every penalty: see :func:`sqrt_lasso_path`."""
-    if refine not in (None, "exact"):
-        raise unaccepted("refine", refine, "None or 'exact'")
     if sketch is None:
         if radii is not None:
             raise InvalidInputError(
@@ -152,16 +143,8 @@ def fit_all(
         return fit_exact(task, rows)
     check_sketch_of(sketch, task.X)
     judged = any(len(row_set.test) for row_set in rows)
-    policies = radius_policies(radii, sketch, search=judged and refine is None)
-    if refine and len(policies) > 1:
-        raise InvalidInputError(
-            f"{len(policies)} radii cannot be combined with ",
-            Argument("refine", "exact"),
-            ", because the full problem has none, so they would all end alike; give one radius to "
-            "start from.",
-        )
-    found = fit_sketched(task, sketch, policies, rows)
-    return found if refine is None else fit_exact(task, rows, found)
+    policies = radius_policies(radii, sketch, search=judged)
+    return fit_sketched(task, sketch, policies, rows)
 
 
 @spread
@@ -173,7 +156,6 @@ def sqrt_lasso_path(
     alphas: int | ArrayLike = 100,
     alpha_min_ratio: float | None = None,
     radius: RadiusLike | Sequence[RadiusLike] | None = None,
-    refine: Literal["exact"] | None = None,
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
@@ -187,7 +169,7 @@ def sqrt_lasso_path(
 
         minimise over w, b   ||Q P'w + b - y||_2 + radius ||w||_2 + alpha * sum_j f_j |w_j|
 
-    with X ~ Q P' the sketch; or, with ``sketch=None`` or ``refine="exact"``, the full problem
+    with X ~ Q P' the sketch; or, with ``sketch=None``, the full problem
 
     ::
 
@@ -203,8 +185,6 @@ def sqrt_lasso_path(
         See :func:`cross_validate`.
     radius : float, str, RadiusPolicy or a sequence of them, optional
         See `radii` of :func:`cross_validate`.
-    refine : {"exact"}, optional
-        Solve the full problem, from the sketched solution.
     sample_weight : array-like of shape (m,), optional
     fit_intercept, penalty_factor, positive
         See :func:`build_problems`.
@@ -226,7 +206,7 @@ def sqrt_lasso_path(
     >>> path = sl.sqrt_lasso_path(X, y, alphas=[3.0])
     >>> path.models.coef.indices
     array([0, 1])
-    >>> bool(path.full_gap[0] <= 1e-4)
+    >>> bool(path.relative_gap[0] <= 1e-4)
     True
     """
     entries = as_rows(X)
@@ -242,4 +222,4 @@ def sqrt_lasso_path(
         solver=solver,
         settings=settings,
     )
-    return fit_all(task, sketch, radius, task.all_rows, refine)
+    return fit_all(task, sketch, radius, task.all_rows)

@@ -24,7 +24,7 @@ from sketchlasso.exact import SLOWEST, Descended, Descent, ExactLedger, Solved, 
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio
-from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided, mean_of
+from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided, judged, mean_of
 from sketchlasso.results.fitting import Task, exact_path
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.solvers.settings import StopSolve
@@ -237,7 +237,8 @@ class _Search:
         alphas = np.array([_extended(part, longest, self._spacing) for part in self._alphas])
         solution = self._ledger.solution(watch, longest)
         path = exact_path(solution, alphas, self._task)
-        return CrossValidation(
+        return judged(
+            self._task.X,
             path,
             {name: self._scores[name][:, :, None, :longest] for name in self._metrics},
             self._rows,

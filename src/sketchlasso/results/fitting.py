@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sketchlasso.data import as_responses
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSet, RowSets, all_rows
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
@@ -87,7 +87,6 @@ class Task:
     near: float | None = None  # radius that the search for realised radii starts from
     guide: Guide | None = None  # where a search begins
     bases: FoldBases | None = None  # what the sketches of its folds share with other responses
-    rounded: bool = False  # whether X is known up to rounding only, because it was standardised
     quiet: bool = False  # whether the caller warns of problems that are not solved
 
     @property
@@ -150,8 +149,8 @@ class Path(Fits):
 
     alphas: FloatArray
     radii: tuple[RadiusPolicy, ...]
-    _task: Task  # with the terms of the full problem on X
-    _proved: bool  # whether `dual` holds for that problem
+    terms: Terms  # of the full problem on X
+    proved: bool  # whether `dual` holds for that problem
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -159,50 +158,41 @@ class Path(Fits):
         responses, radii, alphas = self.alphas.shape
         return len(self.status) // self.alphas.size, responses, radii, alphas
 
-    @property
-    def X(self) -> Any:
-        """The data (m, n) that the models are of."""
-        return self._task.X
-
-    @cached_property
-    def certificate(self) -> FullCertificate:
+    def certificate(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FullCertificate:
         """How far models of all rows are from the optimum of the full problem.
 
-        It takes a few products with X.
+        It takes a few products with X. Without a sketch `relative_gap` is that distance already.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, BlockMatrix or dask array of shape (m, n)
+        y : array-like of shape (m,) or (m, t)
+        sample_weight : array-like of shape (m,), optional
+            Those that the models were fitted to.
+
+        Returns
+        -------
+        FullCertificate
         """
-        task = self._task
-        each = self.alphas.size // task.Y.shape[1]
+        Y = as_responses(y, X.shape[0])
+        each = self.alphas.size // Y.shape[1]
         return certify_with_bound(
-            task.X,
-            np.repeat(task.Y, each, axis=1) if task.Y.shape[1] > 1 else task.Y,
+            X,
+            np.repeat(Y, each, axis=1) if Y.shape[1] > 1 else Y,
             self.models.coef,
             self.alphas.ravel(),
-            terms=task.terms,
-            sample_weight=task.weights,
+            terms=self.terms,
+            sample_weight=sample_weight,
             # The bounds that the solver of the full problem has proved hold for these models.
-            bound=self.dual if self._proved else None,
-            rounded=task.rounded,
+            bound=self.dual if self.proved else None,
         )
 
-    @property
-    def full_gap(self) -> FloatArray:
-        """Relative duality gap (B,) of the models in the problem without a sketch."""
-        task = self._task
-        # The solver of the full problem has proved the gaps of its own models on all of X, where
-        # unpenalised columns may depend on each other up to rounding.
-        sure = task.rounded or (task.terms.factors(task.X.shape[1]) > 0).all()
-        if self._proved and sure and (self.dual > 0).all():
-            return self.relative_gap
-        return self.certificate.relative_gap
 
-
-def fit_exact(task: Task, rows: RowSets, start: Path | None = None) -> Path:
-    """Solve the full problems; those of sketched fits, and from their solutions, where given."""
-    if start is None:
-        alphas, coef = _grid(task), task.start
-    else:
-        task, alphas, coef = start._task, start.alphas[:, 0], start.models.coef
-    settings = task.full_settings
+def fit_exact(task: Task, rows: RowSets) -> Path:
+    """Solve the full problems."""
+    alphas, settings = _grid(task), task.full_settings
     found = solve_exact(
         task.X,
         task.Y,
@@ -210,14 +200,11 @@ def fit_exact(task: Task, rows: RowSets, start: Path | None = None) -> Path:
         rows=rows,
         terms=task.terms,
         tol=settings.tol,
-        start=coef,
+        start=task.start,
         n_threads=settings.n_threads,
         callback=settings.callback,
     )
-    path = exact_path(found, alphas, task)
-    if start is None:
-        return path
-    return replace(path, radii=start.radii, seconds=path.seconds + start.seconds)
+    return exact_path(found, alphas, task)
 
 
 def _grid(task: Task) -> FloatArray:
@@ -248,6 +235,6 @@ def exact_path(found: ExactSolution, alphas: FloatArray, task: Task) -> Path:
         seconds=found.seconds,
         alphas=alphas[:, None],
         radii=NO_RADIUS,
-        _task=task,
-        _proved=True,
+        terms=task.terms,
+        proved=True,
     )

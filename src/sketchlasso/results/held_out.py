@@ -16,7 +16,6 @@ from sketchlasso.results.fitting import Path, Task
 from sketchlasso.results.scores import (
     Metric,
     is_sum,
-    out_of_fold,
     score,
     score_of_sums,
     score_sums,
@@ -26,15 +25,11 @@ from sketchlasso.types import FloatArray, IntArray
 
 def judge(
     task: Task, fits: Path, rows: RowSets, metrics: tuple[Metric, ...]
-) -> tuple[dict[Metric, FloatArray], FloatArray | None]:
-    """Scores (folds, responses, radii, alphas) of every model on its held-out rows: one pass.
-
-    Returned with the predictions (m, responses, radii, alphas), where X is in memory or a metric
-    ranks rows, which needs all of them; else None.
-    """
+) -> dict[Metric, FloatArray]:
+    """Scores (folds, responses, radii, alphas) of every model on its held-out rows: one pass."""
     X, Y, grid, models = BlockMatrix.of(task.X), task.Y, fits.shape, fits.models
     sums = tuple(metric for metric in metrics if is_sum(metric))
-    keep = X.in_memory or len(sums) < len(metrics)
+    keep = len(sums) < len(metrics)  # a metric that ranks rows needs all predictions
     points = grid[2] * grid[3]
     share = np.ones(len(Y)) if task.weights is None else task.weights
     tests = [np.sort(row_set.test) for row_set in rows]
@@ -44,7 +39,6 @@ def judge(
     )
     shared = (of_folds, sums, grid[1], keep)
     each = _held_out_parts(X, tests, Y, share)
-    held_out = []
     scores = {metric: np.full(grid, np.nan) for metric in metrics}
     for fold, (totals, kept) in enumerate(X.run_sum(_judge_block, shared, each)):
         test = tests[fold]
@@ -57,10 +51,7 @@ def judge(
                 else:
                     values = score(metric, y, kept.rows[:, own], share[test])
                 scores[metric][fold, response] = values.reshape(grid[2:])
-        held_out.append((test, kept.rows))
-    if not keep:
-        return scores, None
-    return scores, out_of_fold(len(Y), held_out).reshape((len(Y), *grid[1:]))
+    return scores
 
 
 def _held_out_parts(

@@ -149,54 +149,6 @@ def tidy_table(problems: ProblemSet, solution: Solution) -> dict[str, NDArray[An
     }
 
 
-@dataclass(frozen=True, eq=False)
-class LazyPredictions:
-    """Out-of-fold predictions that are computed on access.
-
-    ``predictions[:, response, radius, alpha]`` costs one pass over the data; any other index
-    computes all of them, as ``numpy.asarray`` does.
-    """
-
-    rows: RowSets
-    grid: tuple[int, int, int, int]  # folds, responses, radii and alphas
-    models: LinearModels
-    X: Any  # array, sparse matrix or BlockMatrix (m, n)
-
-    ndim = 4
-
-    @property
-    def shape(self) -> tuple[int, int, int, int]:
-        """Samples, responses, radii and alphas."""
-        return (self.X.shape[0], *self.grid[1:])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Doubles."""
-        return np.dtype(np.float64)
-
-    def __repr__(self) -> str:
-        return f"LazyPredictions({' x '.join(map(str, self.shape))})"
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        found = self._of(np.arange(int(np.prod(self.grid[1:])))).reshape(self.shape)
-        return found if dtype is None else found.astype(dtype, copy=False)
-
-    def __getitem__(self, key: Any) -> Any:
-        """Return predictions (m,) of one point of the grid, or index all of them."""
-        four = isinstance(key, tuple) and len(key) == 4
-        whole = four and isinstance(key[0], slice) and key[0] == slice(None)
-        if whole and all(isinstance(k, int | np.integer) for k in key[1:]):
-            point = np.ravel_multi_index(key[1:], self.grid[1:], mode="wrap")
-            return self._of(np.array([point]))[:, 0]
-        return np.asarray(self)[key]
-
-    def _of(self, points: IntArray) -> FloatArray:
-        """Predictions (m, points), averaged over the folds that held a row out."""
-        size = int(np.prod(self.grid[1:]))
-        chosen = np.concatenate([fold * size + points for fold in range(self.grid[0])])
-        return averaged_predictions(self.X, self.rows, self.models.of(chosen))
-
-
 @spread
 def averaged_predictions(X: Any, rows: RowSets, models: LinearModels) -> FloatArray:
     """Held-out predictions (m, p) of p models per fold; NaN for rows never held out."""

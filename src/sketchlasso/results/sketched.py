@@ -242,6 +242,6 @@ def sketched_path(
         **vars(fits),
         alphas=alphas,
         radii=radii,
-        _task=replace(task, terms=task.full_terms(sketch)),
-        _proved=False,
+        terms=task.full_terms(sketch),
+        proved=False,
     )

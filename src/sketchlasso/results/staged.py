@@ -32,6 +32,7 @@ from sketchlasso.results.choices import (
     CrossValidation,
     closer_looks,
     decided,
+    judged,
     mean_of,
     standard_error_of,
     worthwhile,
@@ -331,7 +332,7 @@ class _Search:
         alphas = self.alphas[..., :count]
         path = sketched_path(fits, alphas, self.policies, self.task, self.sketch)
         scores = {metric: self.scores[metric][..., :count] for metric in self.metrics}
-        return CrossValidation(path, scores, self.rows)
+        return judged(self.task.X, path, scores, self.rows)
 
 
 def _mean_of(values: FloatArray) -> FloatArray:

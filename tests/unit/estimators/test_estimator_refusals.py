@@ -36,7 +36,6 @@ EVERYWHERE = [
     ({"sketch": None, "radius": 1.0}, "no sketch error"),
     ({"sketch": "exact", "radius": -1.0}, "a number >= 0"),
     ({"radius": "big"}, "a number >= 0"),
-    ({"refine": "more"}, "None or 'exact'"),
     ({"solver": "lbfgs"}, "'newton'"),
     ({"tol": 0.0}, "a positive number"),
     ({"tol": "small"}, "a positive number"),
@@ -70,7 +69,6 @@ WRONG_KINDS = [
     ({"alphas": np.ones((2, 3))}, "alphas has shape (2, 3)"),
     ({"selection": ARRAY}, "selection must be 'min' or '1se', not array([1, 2])."),
     ({"scoring": ARRAY}, "scoring must be one of"),
-    ({"refine": ARRAY}, "None or 'exact'"),
     ({"relaxed": ARRAY}, "True or False"),
 ]
 

@@ -35,7 +35,6 @@ SINGLE = [
     SqrtLasso(tol=1e-10, fit_intercept=False, alpha=1.0),
     SqrtLasso(tol=1e-10, relaxed=True, alpha=2.0),
     SqrtLasso(tol=1e-10, positive=True, alpha=0.5),
-    SqrtLasso(tol=1e-10, alpha=1.5, refine="exact", sketch="response", rank=6, random_state=0),
 ]
 
 

@@ -85,7 +85,6 @@ def test_everything_that_takes_a_sketch_and_x_refuses_other_data():
         lambda: sl.SqrtLassoCV(alphas=3, sketch=found).fit(other, Y),
         lambda: sl.cross_validate(found, other, Y, alphas=3),
         lambda: sl.leave_one_out(found, other, Y, alpha=1.0),
-        lambda: sl.compare(other, Y, found, alphas=3),
         lambda: sl.extend_sketch(found, other, Y),
     ):
         assert "made from other data than X" in refusal(InvalidInputError, call)
@@ -113,9 +112,6 @@ def test_swapped_arguments_are_refused_in_a_sentence():
         lambda: sl.leave_one_out(X, found, Y, alpha=1.0),
         lambda: sl.leave_one_out(found, Y, X, alpha=1.0),
         lambda: sl.leave_one_out(X, Y, found, alpha=1.0),
-        lambda: sl.compare(found, X, Y),
-        lambda: sl.compare(Y, X, found),
-        lambda: sl.compare(X, Y, X),
         lambda: sl.certify(Y, X, np.zeros(25), 1.0),
         lambda: sl.certify(found, Y, np.zeros(25), 1.0),
         lambda: sl.build_problems(Y, found),
@@ -134,7 +130,6 @@ def test_a_penalty_of_zero_is_accepted_where_it_is_announced():
     assert (sl.SqrtLasso(alpha=0.0, sketch=found, radius=0.0).fit(X, Y).coef_ != 0).all()
     for call in (
         lambda: sl.SqrtLasso(alpha=0.0, sketch=None).fit(X, Y),
-        lambda: sl.SqrtLasso(alpha=0.0, sketch="exact", refine="exact").fit(X, Y),
         lambda: sl.sqrt_lasso_path(X, Y, alphas=[1.0, 0.0]),
     ):
         said = refusal(InvalidInputError, call)

@@ -101,7 +101,6 @@ def test_points_left_out_have_no_numbers():
     assert (out == out[0]).all()
     for values in (found.relative_gap, found.radius, *found.scores.values()):
         np.testing.assert_array_equal(np.isnan(values), out)
-    np.testing.assert_array_equal(np.isnan(found.predictions).any(axis=0), out[0])
     np.testing.assert_array_equal(np.isnan(found.mean()), out[0])
     assert (found.n_nonzero[out] == 0).all()
     assert (found.status[~out] == Status.SOLVED).all()
@@ -162,7 +161,7 @@ def test_held_out_predictions_are_those_of_the_models():
     )
     test = found.rows[fold].test
     predicted = found.models.predict(X[test], np.array([number]))[:, 0]
-    np.testing.assert_allclose(found.predictions[at][test], predicted)
+    np.testing.assert_allclose(found.predictions[test, 0], predicted)
     np.testing.assert_allclose(
         found.scores["mse"][fold][at[1:]], np.mean((predicted - y[test]) ** 2)
     )

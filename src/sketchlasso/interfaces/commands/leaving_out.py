@@ -44,7 +44,7 @@ def loo(
 
     Each row is predicted by a model that was fitted without it.
     """
-    model.refuse("loo", "relaxed", "refine")
+    model.refuse("loo", "relaxed")
     check_table(output)
     given = read_given(file, data, needs_target=True)
     y, classes = given.signs(model.classify)

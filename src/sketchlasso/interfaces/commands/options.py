@@ -162,7 +162,6 @@ class ModelOptions:
         ),
     ] = None
     positive: Annotated[bool, "Coefficients >= 0 only."] = False
-    refine: Annotated[bool, "Continue from the sketched solution to the full one."] = False
     relaxed: Annotated[bool, "Refit by least squares on the selected features."] = False
     solver: Annotated[str, "newton, barrier, first_order or conic."] = "newton"
     tol: Annotated[float, "Relative duality gap to reach."] = 1e-8
@@ -180,7 +179,6 @@ class ModelOptions:
             "rank": self.rank,
             "sketch": self.sketch_argument(X),
             "radius": radii[0] if radii is not None and len(radii) == 1 else radii,
-            "refine": "exact" if self.refine else None,
             "relaxed": self.relaxed,
             "solver": self.solver,
             "tol": self.tol,

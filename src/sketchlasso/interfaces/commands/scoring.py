@@ -190,7 +190,7 @@ def out_of_fold(
     model.set_params(**{name: getattr(estimator, name) for name in common})
     model.set_params(verbose=False)
     if not sketched:
-        model.set_params(sketch=None, radius=None, refine=None)
+        model.set_params(sketch=None, radius=None)
     alphas, radii = np.atleast_1d(estimator.alpha_), np.atleast_1d(estimator.radius_)
     found = np.full(Y.shape, np.nan)
     for train, test in folds:

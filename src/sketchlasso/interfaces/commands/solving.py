@@ -131,13 +131,12 @@ def path(
             alphas=options.alphas_of(alphas),
             alpha_min_ratio=alpha_min_ratio,
             radius=options.radii_of(model.radius),
-            refine="exact" if model.refine and sketch is not None else None,
             fit_intercept=model.intercept,
             positive=model.positive,
             solver=model.solver,  # type: ignore[arg-type]
             settings=model.settings(watch),
         )
-        columns = _columns(found)
+        columns = _columns(found, X, y)
     seconds = perf_counter() - start
     if output is not None:
         sl.io.write_table(output, _coefficient_table(found, scales, given))
@@ -167,7 +166,7 @@ def _draw(found: sl.Path, names: Sequence[str] | None, plot: Path, *, scaled: bo
     save_picture(axes, plot)
 
 
-def _columns(found: sl.Path) -> dict[str, Any]:
+def _columns(found: sl.Path, X: Any, y: Any) -> dict[str, Any]:
     """Return columns with one entry per instance, in the order of radii, then penalties."""
     return {
         "alpha": found.alphas.ravel(),
@@ -175,7 +174,7 @@ def _columns(found: sl.Path) -> dict[str, Any]:
         "nonzero": found.models.n_nonzero,
         "objective": found.primal,
         "gap": found.relative_gap,
-        "full_gap": found.full_gap,
+        "full_gap": found.certificate(X, y).relative_gap,
     }
 
 

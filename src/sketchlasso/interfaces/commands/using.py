@@ -230,7 +230,7 @@ def _proven(worst: float) -> tuple[tuple[str, str], ...]:
         (
             "note",
             "the bound is conservative, and a model of a sketch is usually far closer to the "
-            "optimum; fit with --refine to close the gap",
+            "optimum; fit with --sketch none to close the gap",
         ),
     )
 

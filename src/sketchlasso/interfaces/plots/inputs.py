@@ -117,7 +117,6 @@ def line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[
         sketch,
         alphas=ALPHAS if grid is None else np.atleast_2d(grid)[response],
         radius=None if sketch is None else float(np.atleast_1d(estimator.radius_)[response]),
-        refine=None if sketch is None else estimator.refine,
         fit_intercept=estimator.fit_intercept,
         penalty_factor=_factors(estimator, response, scaler),
         positive=estimator.positive,

@@ -128,6 +128,7 @@ def _power(value: float) -> str:
 
 def plot_gaps(
     path: sl.Path,
+    full: sl.FullCertificate | None = None,
     *,
     tol: float | None = None,
     response: int = 0,
@@ -140,6 +141,8 @@ def plot_gaps(
     Parameters
     ----------
     path : Path
+    full : FullCertificate, optional
+        ``path.certificate(X, y)``: the gaps in the full problem of a path on a sketch.
     tol : float, optional
         The gap that was asked for. By default that of :class:`Settings` for a sketched path, and
         none for a full one.
@@ -159,15 +162,15 @@ def plot_gaps(
             "tol", tol, "a positive number", "pass the gap that was asked for, such as 1e-6"
         )
     line = line_of(path, response, radius)
-    solved, full = path.relative_gap[line.instances], path.full_gap[line.instances]
-    # A full model has radius 0, and its two gaps agree.
-    sketched = bool(path.radius[line.instances].any()) or not np.allclose(
-        solved, full, rtol=1e-3, atol=1e-9
-    )
+    solved = path.relative_gap[line.instances]
+    sketched = not path.proved
+    proved = np.full_like(solved, np.nan) if sketched else solved
+    if full is not None:
+        proved = full.relative_gap[line.instances]
     if tol is None and sketched:
         tol = sl.Settings().tol
     display = GapDisplay(
-        alphas=line.alphas, solved_gap=solved, full_gap=full, sketched=sketched, tol=tol
+        alphas=line.alphas, solved_gap=solved, full_gap=proved, sketched=sketched, tol=tol
     )
     return display.plot(ax, **line_kw)
 
