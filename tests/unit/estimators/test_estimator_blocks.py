@@ -116,7 +116,7 @@ def test_weights_drop_rows_and_scale_columns(data):
     weights = np.random.default_rng(1).choice([0.0, 1.0, 2.5], M)
     weights[: CUTS[0]] = 0.0
     for model in (
-        SqrtLasso(sketch="krylov", rank=8, radius=0.03, standardize=True, random_state=0),
+        SqrtLasso(alpha=0.5, sketch="krylov", rank=8, radius=0.03, standardize=True),
         SqrtLassoCV(alphas=4, cv=3, sketch="krylov", rank=8, random_state=0),
     ):
         whole = clone(model).fit(X, y, sample_weight=weights)
