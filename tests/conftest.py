@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 from tests.forked import forking_context
-from tests.shared import made_once, shared_folder
+from tests.shared import shared_folder
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -66,17 +66,6 @@ def cache_of_the_tests(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(shared_folder(tmp_path_factory) / "cache"))
         yield
-
-
-@pytest.fixture(scope="session")
-def docstrings_read(cache_of_the_tests, tmp_path_factory):
-    """Put the corpus of docstrings into the cache, which takes seconds.
-
-    Workers that need it at the same time would each make it.
-    """
-    from sketchlasso.topics import embedded_corpus
-
-    made_once(tmp_path_factory, "docstrings", lambda folder: embedded_corpus())
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,6 @@ def write_houses(folder):
         np.savetxt(folder / name, table, delimiter=",", header=",".join(header), comments="")
 
 
-@pytest.mark.usefixtures("docstrings_read")
 @pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
 def test_a_newcomer_can_follow_every_line(newcomer, tmp_path, page):
     words = (ROOT / page).read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ PAGES = [
 # Pages about something that may not be there.
 NEEDS = {"gpu.md": "torch"}
 # Pages that start faster with what a fixture prepares.
-PREPARED = {"large.md": "forked_workers", "topics.md": "docstrings_read"}
+PREPARED = {"large.md": "forked_workers"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

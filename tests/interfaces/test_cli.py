@@ -48,7 +48,6 @@ def run_on_terminal(*arguments, cwd):
     return shown.decode(), process.wait(timeout=60)
 
 
-@pytest.mark.usefixtures("docstrings_read")
 def test_demo_ends_with_a_result_a_person_can_read(tmp_path):
     done = run("demo", "--alphas", "20", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -234,8 +234,7 @@ def test_doctor_names_the_extras(ask):
     assert set(extras["dask"]) == {"dask", "distributed"}
 
 
-@pytest.mark.usefixtures("docstrings_read")
-def test_the_demo_images_words_of_installed_packages(ask, tmp_path):
+def test_the_demo_images_words_of_documentation(ask, tmp_path):
     result = ask("topics demo -o docs.topics")
     for word in ("fourier", "matrix", "random", "cluster", "file"):
         assert f"\n{word}: " in result.stdout

@@ -31,7 +31,7 @@ def call(*words):
 
 
 @pytest.fixture(scope="session")
-def folder(docstrings_read, tmp_path_factory):
+def folder(tmp_path_factory):
     """A folder with the quick form's report, made by the command, without a data folder."""
     return made_once(tmp_path_factory, "paper", make_report)
 

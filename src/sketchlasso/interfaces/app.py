@@ -121,7 +121,7 @@ COMMANDS = {
     ),
     "demo": Entry(
         "demo:demo",
-        "Demonstrate the package on bundled digits and docstrings.",
+        "Demonstrate the package on bundled digits and words.",
         "demo",
         "demo --rank 40",
     ),
@@ -173,7 +173,7 @@ TOPICS = {
     ),
     "demo": Entry(
         "demo:topics_demo",
-        "Image words of the docstrings of installed packages.",
+        "Image words of the documentation of scientific packages.",
         "topics demo",
         "topics demo spline regression",
         "topics demo --serve --open",

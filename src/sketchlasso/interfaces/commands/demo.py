@@ -1,4 +1,4 @@
-"""`sketchlasso demo` and `topics demo`, on data of scikit-learn and on installed docstrings."""
+"""`sketchlasso demo` and `topics demo`, on data of scikit-learn and on bundled counts of words."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def demo(
     tol: Annotated[float, "Relative duality gap to reach."] = 1e-6,
     plot: Annotated[Path | None, "Picture of the cross-validation (.png, .svg, .pdf)."] = None,
 ) -> Report:
-    """Demonstrate the package on bundled digits and docstrings.
+    """Demonstrate the package on bundled digits and words.
 
     Cross-validation compared with scikit-learn's LassoCV, a sketch, leave-one-out, and the images
-    of three words in the docstrings of installed packages.
+    of three words in the documentation of scientific packages.
     """
     digits, diabetes = _four_against_nine(), _diabetes()
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
@@ -125,7 +125,7 @@ def _three_words(screen: Screen) -> tuple[Sheet, list[dict[str, Any]]]:
     imager = fit_docstrings(screen, DEMO_RANK, 0)
     found, _ = images.ask(imager, WORDS, images.ImageOptions(n_words=6))
     sheet = Sheet(
-        f"Words of {imager.corpus_.shape[0]} docstrings of installed packages",
+        f"Words of {imager.corpus_.shape[0]} docstrings of scientific packages",
         ("word", "explained by", "image", "milliseconds"),
         tuple(
             (word, images.image_words(image), image.quality, round(1e3 * image.seconds, 1))
@@ -211,9 +211,9 @@ def topics_demo(
     rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = DEMO_RANK,
     seed: Seed = 0,
 ) -> Report:
-    """Image words of the docstrings of installed packages.
+    """Image words of the documentation of scientific packages.
 
-    NumPy, SciPy, scikit-learn and Python itself: a real corpus that is already on this machine.
+    NumPy, SciPy, scikit-learn, pandas, Matplotlib and Python: a real corpus that is bundled.
     """
     start = perf_counter()
     imager = fit_docstrings(screen, rank, seed)
@@ -243,7 +243,7 @@ def topics_demo(
 
 def fit_docstrings(screen: Screen, rank: int, seed: int) -> sl.topics.TopicImager:
     """Return an imager of the embedded corpus."""
-    with screen.waiting("reading the docstrings of installed packages (kept for the next time)"):
+    with screen.waiting("sketching words of the documentation of packages"):
         corpus = sl.topics.embedded_corpus()
         # Its words were chosen when the corpus was made.
         least = corpus.settings["min_documents"]
