@@ -1,7 +1,6 @@
 """The command line under bad conditions: early Ctrl-C, hostile words, links, a second writer."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -184,17 +183,6 @@ class TestLinks:
         Path("new.csv").symlink_to(elsewhere / "new.csv")
         call("path {data}/houses.csv --target price --alphas 3 -o new.csv")
         assert Path("new.csv").is_symlink() and (elsewhere / "new.csv").is_file()
-
-    def test_devices_pipes_and_circles_are_refused(self, tmp_path):
-        circle, pipe = tmp_path / "circle.csv", tmp_path / "pipe.csv"
-        circle.symlink_to(circle)
-        os.mkfifo(pipe)
-        table = Table(np.eye(2))
-        for path in (circle, pipe):
-            assert "only a file can be written" in refusal(
-                StoredFileError, write_table, path, table
-            )
-        assert circle.is_symlink() and pipe.is_fifo()
 
     @pytest.fixture
     def folder(self, tmp_path):

@@ -145,7 +145,7 @@ def test_rank_zero(refused):
             "must be 'min' or '1se', not 'best'",
         ),
         ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2', not 'f1'."),
-        ("info {data}/houses.csv", 3, "is not a stored file of sketchlasso"),
+        ("info {data}/houses.csv", 3, "was not written by sketchlasso"),
         (
             "cv {data}/houses.csv -t price --alpha-min-ratio 2",
             2,
@@ -198,9 +198,9 @@ def test_a_damaged_model(refused, call, tmp_path):
     call("fit {data}/houses.csv --target price -o h.model")
     content = (tmp_path / "h.model").read_bytes()
     (tmp_path / "h.model").write_bytes(content[:-5])
-    assert "is truncated" in refused("predict h.model {data}/houses.csv", 3)
+    assert "is damaged" in refused("predict h.model {data}/houses.csv", 3)
     (tmp_path / "h.model").write_bytes(gzip.compress(content))
-    assert "is not a stored" in refused("info h.model", 3)
+    assert "was not written by sketchlasso" in refused("info h.model", 3)
 
 
 def test_usage_errors_have_their_own_code(call):

@@ -167,7 +167,7 @@ def test_a_damaged_model(refused, made, tmp_path):
     content = (made / "posts.topics").read_bytes()
     (tmp_path / "cut.topics").write_bytes(content[:-9])
     for line in ("image cut.topics sea", "all cut.topics -o i", "serve cut.topics"):
-        assert "cut.topics is truncated" in refused(f"topics {line}", 3)
+        assert "cut.topics is damaged or incomplete" in refused(f"topics {line}", 3)
 
 
 def test_parts_of_other_settings_are_not_mixed(refused, tmp_path):

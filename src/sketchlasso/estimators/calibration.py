@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,6 @@ from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results.left_out import left_out_models
 from sketchlasso.results.models import LinearModels
 from sketchlasso.solvers import Progress
-from sketchlasso.storage.door import UnfitError, check_numbers
-from sketchlasso.storage.sparse import checked_csr
 from sketchlasso.types import FloatArray, IntArray
 
 IntervalMethod: TypeAlias = Literal["jackknife+", "cv+", "split"]
@@ -34,7 +32,6 @@ FEWEST_ROWS = 10  # with fewer than 9, intervals of level 0.9 are infinite
 # The gap of a solution with all rows in a problem without one of them is about (1 / m)^2.
 FINE = 1e-9
 FOLDS = 10  # by default
-SPARSE = ("data", "indices", "indptr")
 AT_A_TIME = 2**20  # numbers of X whose bits are held at a time
 KEY_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit of a key is lost
 
@@ -216,54 +213,3 @@ def _one_by_one(
         )
         for target in range(t)
     )
-
-
-def packed_calibration(found: Calibration) -> dict[str, NDArray[Any]]:
-    """Arrays of a calibration, named after the target's number and the part.
-
-    ``calibration.0.residuals`` (m,); except for "split" also ``.groups`` (m,), ``.intercept``
-    (g,) and the coefficients (g, n) as ``.data``, ``.indices`` and ``.indptr``.
-    """
-    arrays: dict[str, NDArray[Any]] = {}
-    for number, target in enumerate(found.targets):
-        name = f"calibration.{number}"
-        arrays[f"{name}.residuals"] = target.residuals
-        if target.models is not None and target.groups is not None:
-            arrays[f"{name}.groups"] = target.groups
-            arrays[f"{name}.intercept"] = target.models.intercept
-            arrays |= {f"{name}.{part}": getattr(target.models.coef, part) for part in SPARSE}
-    return arrays
-
-
-def unpacked_calibration(
-    method: Any, arrays: dict[str, NDArray[Any]], targets: int, n_features: int
-) -> Calibration:
-    """A calibration from the arrays of a file, each checked."""
-    if method not in get_args(IntervalMethod):
-        raise UnfitError(f"it was calibrated by the unknown method {method!r}")
-    return Calibration(
-        method,
-        tuple(_target(method, arrays, f"calibration.{k}", n_features) for k in range(targets)),
-    )
-
-
-def _target(
-    method: IntervalMethod, arrays: dict[str, NDArray[Any]], name: str, n: int
-) -> TargetResiduals:
-    residuals = arrays[f"{name}.residuals"]
-    check_numbers(residuals, f"{name}.residuals")
-    if residuals.ndim != 1 or len(residuals) == 0:
-        raise UnfitError(f"{name}.residuals has the shape {residuals.shape}")
-    if method == "split":
-        return TargetResiduals(residuals)
-    groups, intercept = arrays[f"{name}.groups"], arrays[f"{name}.intercept"]
-    check_numbers(groups, f"{name}.groups", "iu")
-    check_numbers(intercept, f"{name}.intercept")
-    count = len(np.atleast_1d(intercept))
-    fits = intercept.shape == (count,) and groups.shape == residuals.shape
-    if not fits or groups.min() < 0 or groups.max() >= count:
-        raise UnfitError(f"{name} has {count} models and groups of the shape {groups.shape}")
-    data, indices, indptr = (arrays[f"{name}.{part}"] for part in SPARSE)
-    check_numbers(data, f"{name}.data")
-    coef = checked_csr(data, indices, indptr, (count, n))
-    return TargetResiduals(residuals, LinearModels(coef, intercept), groups.astype(np.intp))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows, spread
-from sketchlasso.errors import InvalidInputError, Name
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference.checks import check_enough_rows, checked_columns
 from sketchlasso.inference.column_problems import (
     ColumnProblems,
@@ -27,11 +27,9 @@ from sketchlasso.inference.column_problems import (
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending
-from sketchlasso.storage.container import Content
-from sketchlasso.storage.parts import Parts
+from sketchlasso.storage import Parts
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
-CONTENT = Content("network", Name("neighbourhoods"), Name("neighbourhoods"))
 # Vectors of the solutions, and their types.
 VECTORS = {"intercept": "f", "residual_norm": "f", "relative_gap": "f", "status": "i"}
 
@@ -250,7 +248,7 @@ def part_solver(
             **vectors,
         )
 
-    with Parts.beside(path, stamp, CONTENT, "data set") as parts:
+    with Parts.beside(path, stamp, "data set") as parts:
         yield solve
 
 

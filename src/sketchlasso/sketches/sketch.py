@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
 from typing import Any, get_args
@@ -19,24 +18,18 @@ from sketchlasso.linalg.rows import read_only, rounding_of_sums
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.options import checked_radius
 from sketchlasso.sketches.radius import Radius, RadiusKind, realised_estimate, spectral_radius
-from sketchlasso.storage.container import SKETCH, read_container, unpacking, write_container
-from sketchlasso.storage.door import UnfitError, check_facts, check_numbers
+from sketchlasso.storage import Stored, reading, write_stored
 from sketchlasso.types import FloatArray, RealArray
 
-# Types of the scalar attributes and of the cost in a file.
-SCALARS: dict[str, tuple[type, ...]] = {
-    "radius": (float, int),
-    "radius_kind": (str,),
-    "radius_failure_probability": (float, int, type(None)),
-    "method": (str,),
-    "seed": (int, type(None)),
-    "fingerprint": (str, type(None)),
-    "response_rank": (int,),
-}
-COST: dict[str, tuple[type, ...]] = {
-    "passes": (int,),
-    "products": (int,),
-    "seconds": (float, int),
+# Attributes that a file keeps: plain values by their type, None allowed, and arrays.
+FACTS = {
+    "radius": float,
+    "radius_kind": str,
+    "radius_failure_probability": float,
+    "method": str,
+    "seed": int,
+    "fingerprint": str,
+    "response_rank": int,
 }
 ARRAYS = ("P", "Q", "singular_values", "column_means", "column_scales")
 
@@ -267,9 +260,8 @@ class Sketch:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the sketch to a file; :func:`load_sketch` reads it back.
 
-        The container is described in :mod:`sketchlasso.storage.container`. Its header holds
-        ``content`` ("sketch"), the scalar attributes of this class under their own names,
-        ``cost`` as a mapping, and its arrays are P, Q, singular_values and, where present,
+        The facts of the file are the plain attributes of this class under their own names, and
+        ``cost`` as a mapping; its arrays are P, Q, singular_values and, where present,
         column_means and column_scales. An implicit Q is collected: one pass over the data.
 
         Parameters
@@ -277,32 +269,44 @@ class Sketch:
         path : path-like
             Replaced if it exists; never left half-written.
         """
-        write_container(path, SKETCH, *self.packed())
+        write_stored(path, "sketch", *self.packed())
 
     def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what JSON can hold of the sketch, and its arrays; see :meth:`unpacked`."""
-        header = {name: getattr(self, name) for name in SCALARS}
+        facts = {name: getattr(self, name) for name in FACTS} | {"cost": asdict(self.cost)}
         arrays = {name: getattr(self, name) for name in ARRAYS}
-        arrays["Q"] = np.asarray(arrays["Q"])
-        return (
-            {**header, "cost": asdict(self.cost)},
-            {name: array for name, array in arrays.items() if array is not None},
-        )
+        return facts, {n: np.asarray(array) for n, array in arrays.items() if array is not None}
 
     @classmethod
-    def unpacked(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Sketch:
-        """Return the sketch that :meth:`packed` took apart.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            Something is missing or does not fit.
-        """
-        # Old files have no response directions.
-        scalars: dict[str, Any] = {"response_rank": 0, **header}
-        _check_stored(scalars, arrays)
-        everything: dict[str, Any] = {name: scalars[name] for name in SCALARS} | dict(arrays)
-        return cls(**everything, cost=SketchCost(**header["cost"]))
+    def unpacked(cls, stored: Stored) -> Sketch:
+        """Return the sketch that :meth:`packed` took apart; what does not fit is ValueError."""
+        optional = ("radius_failure_probability", "seed", "fingerprint")
+        facts: Any = {
+            name: stored.fact(name, kind, name in optional) for name, kind in FACTS.items()
+        }
+        cost = stored.part("cost")
+        P = stored.array("P", (None, None))
+        n, rank = P.shape
+        arrays: Any = {"P": P, "Q": stored.array("Q", (None, rank))}
+        arrays["singular_values"] = stored.array("singular_values", (rank,))
+        for name in ("column_means", "column_scales"):
+            if name in stored.arrays:
+                arrays[name] = stored.array(name, (n,))
+        if (
+            0 in (*P.shape, *arrays["Q"].shape)
+            or facts["radius"] < 0
+            or facts["radius_kind"] not in get_args(RadiusKind)
+            or not 0 <= facts["response_rank"] <= rank
+            or (facts["seed"] or 0) < 0
+        ):
+            raise ValueError("its radius, rank, seed or shape is none of a sketch")
+        return cls(
+            **arrays,
+            **facts,
+            cost=SketchCost(
+                cost.fact("passes", int), cost.fact("products", int), cost.fact("seconds", float)
+            ),
+        )
 
     def __repr__(self) -> str:
         m, n = self.shape
@@ -339,32 +343,10 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
     Raises
     ------
     StoredFileError
-        The file is missing, truncated, altered, foreign, or of a newer version.
+        The file is missing, damaged, foreign, or of another version.
     """
-    header, arrays = read_container(path, SKETCH)
-    with unpacking(path, SKETCH):
-        return Sketch.unpacked(header, arrays)
-
-
-def _check_stored(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse facts and arrays that do not make a sketch."""
-    check_facts(header, {**SCALARS, "cost": (dict,)})
-    check_facts(header["cost"], COST)
-    P, Q = arrays["P"], arrays["Q"]
-    if P.ndim != 2 or Q.ndim != 2 or P.shape[1] != Q.shape[1] or 0 in (*P.shape, *Q.shape):
-        raise UnfitError(f"P has the shape {P.shape} and Q the shape {Q.shape}")
-    n, rank = P.shape
-    expected = {"singular_values": (rank,), "column_means": (n,), "column_scales": (n,)}
-    for name, array in arrays.items():
-        if array.shape != expected.get(name, array.shape):
-            raise UnfitError(f"{name} has the shape {array.shape}, not {expected[name]}")
-        check_numbers(array, name)
-    if header["radius"] < 0 or header["radius_kind"] not in get_args(RadiusKind):
-        raise UnfitError(f"the radius is {header['radius']}, {header['radius_kind']!r}")
-    if not 0 <= header["response_rank"] <= rank:
-        raise UnfitError(f"{header['response_rank']} of {rank} directions are of the response")
-    if header["seed"] is not None and header["seed"] < 0:
-        raise UnfitError(f"the seed is {header['seed']}")
+    with reading(path, "sketch") as stored:
+        return Sketch.unpacked(stored)
 
 
 def _without_constants(P: RealArray, transform: ColumnTransform, m: int) -> RealArray:

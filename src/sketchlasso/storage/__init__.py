@@ -1,22 +1,26 @@
 """The package's own files: written completely or not at all, checked when read, no pickle."""
 
 from sketchlasso.storage.atomic import cache_folder, replacing
-from sketchlasso.storage.container import (
-    Content,
+from sketchlasso.storage.resume import Parts
+from sketchlasso.storage.store import (
+    Stored,
     StoredInfo,
-    read_container,
+    matrix_arrays,
+    reading,
     stored_info,
-    unpacking,
-    write_container,
+    strings_array,
+    write_stored,
 )
 
 __all__ = [
-    "Content",
+    "Parts",
+    "Stored",
     "StoredInfo",
     "cache_folder",
-    "read_container",
+    "matrix_arrays",
+    "reading",
     "replacing",
     "stored_info",
-    "unpacking",
-    "write_container",
+    "strings_array",
+    "write_stored",
 ]

@@ -1,12 +1,14 @@
-"""Write files completely or not at all, and find the folder of the cache."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,19 +22,25 @@ from sketchlasso.errors import StoredFileError
 def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path` that is renamed to it once all is written.
 
-    A symbolic link stays; the file that it points to is replaced. With `compress`, the ending
-    .gz, .bz2 or .xz decides the compression.
+    A file that is replaced keeps its permissions. A symbolic link stays, and the file that it
+    points to is replaced; a device or a pipe is written as it is. With `compress`, the ending .gz,
+    .bz2 or .xz decides the compression.
     """
     temporary = None
     try:
-        target = _target(path)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with open(path, "wb") as file, _compressed(file, path, compress) as stream:
+                yield stream
+            return
+        target = Path(os.path.realpath(path))
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
         with open(temporary, "xb") as file:
-            if compress:
-                with _compressed(file, path.suffix.lower()) as stream:
-                    yield stream
-            else:
-                yield file
+            if target.exists():
+                shutil.copymode(target, temporary)
+            with _compressed(file, path, compress) as stream:
+                yield stream
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -46,26 +54,15 @@ def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:
             temporary.unlink(missing_ok=True)
 
 
-def _target(path: Path) -> Path:
-    """Return the file behind a link; a device or pipe, which must not be replaced, is refused."""
-    target = Path(os.path.realpath(path)) if path.is_symlink() else path
-    if target.is_symlink() or (target.exists() and not (target.is_file() or target.is_dir())):
-        raise StoredFileError(
-            f"{path} is a device, a pipe or a loop of links, but only a file can be written; "
-            "choose the path of a file."
-        )
-    return target
-
-
 @contextmanager
-def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
-    if suffix == ".gz":
+def _compressed(file: BinaryIO, path: Path, compress: bool) -> Iterator[BinaryIO]:
+    ending = path.suffix.lower() if compress else ""
+    if ending == ".gz":
         # No name and no time in the header: the same table gives the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
             yield cast(BinaryIO, zipped)
-    elif suffix in (".bz2", ".xz"):
-        opener = bz2.open if suffix == ".bz2" else lzma.open
-        with opener(file, "wb") as packed:
+    elif ending in (".bz2", ".xz"):
+        with (bz2 if ending == ".bz2" else lzma).open(file, "wb") as packed:
             yield cast(BinaryIO, packed)
     else:
         yield file

@@ -18,13 +18,8 @@ from sketchlasso.errors import InvalidInputError, Name
 from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.storage import read_container, unpacking, write_container
-from sketchlasso.storage.container import IMAGES
-from sketchlasso.storage.door import UnfitError, check_facts
-from sketchlasso.storage.parts import Parts
-from sketchlasso.storage.sparse import pack_rows, unpack_rows
+from sketchlasso.storage import Parts, matrix_arrays, reading, strings_array, write_stored
 from sketchlasso.topics.answering import Answers, Queries, Question
-from sketchlasso.topics.store import pack_strings, unpack_strings
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 if TYPE_CHECKING:
@@ -161,10 +156,10 @@ class WordImages:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all images to a file; :func:`load_images` reads it back."""
-        letters, ends = pack_strings(self.words)
-        rows = pack_rows(self.weights, {name: getattr(self, name) for name in VECTORS})
-        header = {"n_words": self.n_words, "settings": self.settings}
-        write_container(path, IMAGES, header, {"words": letters, "words_ends": ends, **rows})
+        facts = {"n_words": self.n_words, "settings": self.settings}
+        arrays = {name: getattr(self, name) for name in VECTORS}
+        arrays |= matrix_arrays("weights", self.weights)
+        write_stored(path, "images", facts, arrays | {"words": strings_array(self.words)})
 
 
 def load_images(path: str | os.PathLike[str]) -> WordImages:
@@ -177,18 +172,17 @@ def load_images(path: str | os.PathLike[str]) -> WordImages:
     Raises
     ------
     StoredFileError
-        The file is missing, truncated, altered, foreign, or of a newer version.
+        The file is missing, damaged, foreign, or of another version.
     """
-    header, arrays = read_container(path, IMAGES)
-    with unpacking(path, IMAGES):
-        check_facts(header, {"n_words": (int,), "settings": (dict,)})
-        words = unpack_strings(arrays["words"], arrays["words_ends"])
-        if not words or len(set(words)) != len(words) or header["n_words"] < 1:
-            raise UnfitError(f"it has {len(words)} words, and {header['n_words']} in an image")
-        shape = (len(words), len(words))
-        weights, vectors = unpack_rows(arrays, shape, VECTORS, finite=False)
-        alpha, radius, gap = vectors
-        return WordImages(words, weights, alpha, radius, gap, header["n_words"], header["settings"])
+    with reading(path, "images") as stored:
+        words, n_words = stored.strings("words"), stored.fact("n_words", int)
+        n = len(words)
+        if len(set(words)) != n or n < 1 or n_words < 1:
+            raise ValueError(f"it has {n} words, and {n_words} in an image")
+        alpha, radius, gap = (stored.array(name, (n,), finite=False) for name in VECTORS)
+        weights = stored.matrix("weights", (n, n))
+        settings = stored.fact("settings", dict)
+        return WordImages(words, weights, alpha, radius, gap, n_words, settings)
 
 
 def image_everything(
@@ -208,7 +202,7 @@ def image_everything(
     settings = _settings(imager, question)
     count = len(imager.words_)
     size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
-    with Parts.beside(path, settings, IMAGES, "corpus") as parts:
+    with Parts.beside(path, settings, "corpus") as parts:
         answers = []
         for part in gen_batches(count, size):
             make = partial(solved, np.arange(part.start, part.stop))

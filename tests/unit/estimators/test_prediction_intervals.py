@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, ShuffleSplit
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.io import BlockMatrix
 from sketchlasso.results.intervals import plus_intervals, split_intervals
 
@@ -213,34 +213,6 @@ def test_a_model_file_keeps_the_calibration(made, tmp_path, method, targets):
     loaded = sl.load_model(tmp_path / "a.model")
     assert loaded.calibration_.method == method
     np.testing.assert_array_equal(loaded.predict_interval(new), model.predict_interval(new))
-
-
-def test_a_file_with_a_wrong_calibration_is_refused(made, tmp_path):
-    from sketchlasso.storage.container import MODEL, read_container, write_container
-
-    X, y, _, _ = made
-    path = tmp_path / "a.model"
-    sl.save_model(path, sl.SqrtLasso(alpha=1.0).fit(X, y).calibrate(X, y))
-    header, arrays = read_container(path, MODEL)
-
-    def refused(new_header=None, **changed):
-        write_container(
-            path,
-            MODEL,
-            {k: v for k, v in {**header, **(new_header or {})}.items() if k in header},
-            {**arrays, **{f"calibration.0.{k}": v for k, v in changed.items()}},
-        )
-        with pytest.raises(StoredFileError):
-            sl.load_model(path)
-
-    refused({"calibration": "bootstrap"})
-    refused({"calibration": ["cv+"]})
-    refused(groups=np.arange(80) + 1)
-    refused(groups=np.arange(79))
-    refused(residuals=np.full(80, np.nan))
-    refused(residuals=np.empty(0))
-    refused(intercept=np.zeros((80, 1)))
-    refused(indptr=np.zeros(5, dtype=np.int64))
 
 
 def test_progress(made):

@@ -8,21 +8,17 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from scipy import sparse
 from tests.sentences import refusal
 
-from sketchlasso.errors import InvalidInputError, Name, StoredFileError
-from sketchlasso.storage import Content, replacing
-from sketchlasso.storage.parts import Parts, only_writer
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.storage import Parts, replacing
 
-THING = Content("thing", Name("thing.save"), Name("load_thing"))
 HOLDER = """
 import sys
-from pathlib import Path
-from sketchlasso.storage.parts import only_writer
-with only_writer(Path(sys.argv[1]), Path("out")):
+from sketchlasso.storage import Parts
+with Parts.beside(sys.argv[1], {}, "corpus"):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -74,13 +70,59 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path):
     assert (tmp_path / "real").read_bytes() == b"new"
 
 
-def test_pipes_and_circles_are_refused(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "one").symlink_to(tmp_path / "two")
-    (tmp_path / "two").symlink_to(tmp_path / "one")
-    for name in ("pipe", "one"):
-        text = refusal(StoredFileError, replacing(tmp_path / name).__enter__)
-        assert "choose the path of a file" in text
+def test_a_circle_of_links_is_refused(tmp_path):
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    text = refusal(StoredFileError, replacing(circle).__enter__)
+    assert "symbolic links" in text and circle.is_symlink()
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    path = tmp_path / "shared"
+    path.write_bytes(b"old")
+    path.chmod(0o664)
+    with replacing(path) as file:
+        file.write(b"new")
+    assert path.stat().st_mode & 0o777 == 0o664
+    before = os.umask(0o077)
+    try:
+        with replacing(tmp_path / "private") as file:
+            file.write(b"new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with replacing(pipe) as file:
+        file.write(b"through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert pipe.is_fifo() and os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_full_disk_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    if os.path.exists("/dev/full"):
+        (tmp_path / "full").symlink_to("/dev/full")
+        with (
+            pytest.raises(StoredFileError, match="No space left"),
+            replacing(tmp_path / "full") as file,
+        ):
+            file.write(b"new" * 10_000)
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoredFileError, match="No space left"), replacing(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"old"
+    assert "file" in os.listdir(tmp_path) and not list(tmp_path.glob(".*"))
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
@@ -89,19 +131,20 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 
 def test_a_second_writer_is_refused_until_the_first_ends(tmp_path):
-    folder = tmp_path / "parts"
+    output = tmp_path / "out"
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(folder)],
+        [sys.executable, "-c", HOLDER, str(output)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as holder:
         assert holder.stdout.readline() == "held\n"
-        text = refusal(StoredFileError, only_writer(folder, tmp_path / "out").__enter__)
+        text = refusal(StoredFileError, Parts.beside(output, {}, "corpus").__enter__)
         assert "is being written by another process" in text
         holder.kill()
-    with only_writer(folder, tmp_path / "out"):
+    with Parts.beside(output, {}, "corpus"):
         pass
+    assert os.listdir(tmp_path) == []
 
 
 def is_kept(parts, number):
@@ -118,7 +161,7 @@ def is_kept(parts, number):
 
 
 def stopped(path, settings, numbers):
-    with pytest.raises(KeyboardInterrupt), Parts.beside(path, settings, THING, "corpus") as parts:
+    with pytest.raises(KeyboardInterrupt), Parts.beside(path, settings, "corpus") as parts:
         for number in numbers:
             assert not is_kept(parts, number)
         raise KeyboardInterrupt
@@ -127,45 +170,40 @@ def stopped(path, settings, numbers):
 def test_parts_survive_a_stop_and_go_with_success(tmp_path):
     path = tmp_path / "all.images"
     stopped(path, {"rank": 5}, (0, 2))
-    with Parts.beside(path, {"rank": 5}, THING, "corpus") as parts:
+    with Parts.beside(path, {"rank": 5}, "corpus") as parts:
         assert [is_kept(parts, number) for number in range(3)] == [True, False, True]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_part_counts_as_missing(tmp_path):
+@pytest.mark.parametrize("cut", [-1, 0, 100])
+def test_a_damaged_part_counts_as_missing(tmp_path, cut):
     path = tmp_path / "all.images"
     stopped(path, {}, (0,))
     [part] = (tmp_path / "all.images.parts").glob("*.part")
-    part.write_bytes(part.read_bytes()[:-1])
-    with Parts.beside(path, {}, THING, "corpus") as parts:
+    part.write_bytes(part.read_bytes()[:cut])
+    with Parts.beside(path, {}, "corpus") as parts:
         assert not is_kept(parts, 0)
+        assert is_kept(parts, 0)
 
 
-def test_a_part_is_made_again_only_where_it_is_missing_or_does_not_fit(tmp_path):
-    made = []
+def test_a_full_disk_at_the_start_does_not_spoil_the_next_run(tmp_path, monkeypatch):
+    path = tmp_path / "all.images"
 
-    def make():
-        made.append(len(made))
-        coef = sparse.csr_array(np.eye(2, 3) + len(made))
-        return SimpleNamespace(coef=coef, gap=np.array([0.5, np.nan]))
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
 
-    def rebuild(coef, gap):
-        return SimpleNamespace(coef=coef, gap=gap)
-
-    with Parts.beside(tmp_path / "all.images", {}, THING, "corpus") as parts:
-        for shape, calls in (((2, 3), 1), ((2, 3), 1), ((3, 3), 2)):
-            found = parts.resumed(0, make, shape, {"gap": "f"}, rebuild, finite=False)
-            assert len(made) == calls
-            assert found.coef.toarray()[0, 1] == calls and found.gap[0] == 0.5
-        parts.resumed(1, make, (2, 3), {"gap": "f"}, rebuild)
-        parts.resumed(1, make, (2, 3), {"gap": "f"}, rebuild)  # a gap that is not finite
-        assert len(made) == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StoredFileError, match="No space left"):
+            Parts.beside(path, {"rank": 5}, "corpus").__enter__()
+    with Parts.beside(path, {"rank": 5}, "corpus") as parts:
+        assert not is_kept(parts, 0)
 
 
 def test_parts_of_other_settings_are_kept_and_refused(tmp_path):
     path = tmp_path / "all.images"
     stopped(path, {"rank": 5}, (0,))
     with pytest.raises(InvalidInputError, match="another corpus or other settings"):
-        Parts.beside(path, {"rank": 6}, THING, "corpus").__enter__()
-    with Parts.beside(path, {"rank": 5}, THING, "corpus") as parts:
+        Parts.beside(path, {"rank": 6}, "corpus").__enter__()
+    with Parts.beside(path, {"rank": 5}, "corpus") as parts:
         assert is_kept(parts, 0)

@@ -18,7 +18,7 @@ from sketchlasso.engine import RadiusPolicy
 from sketchlasso.errors import InvalidInputError, StoredFileError, UnknownWordError
 from sketchlasso.io import stored_info
 from sketchlasso.solvers import Settings, solve
-from sketchlasso.storage import container, read_container, write_container
+from sketchlasso.storage import reading, write_stored
 from sketchlasso.topics import TopicImager, compare_images, load_images, load_topics
 from sketchlasso.topics.answering import Queries, supported
 from sketchlasso.topics.corpus import weigh
@@ -246,7 +246,7 @@ def test_a_saved_imager_answers_alike(imager, tmp_path):
     with pytest.raises(StoredFileError, match="holds topics, but a model is needed"):
         sl.load_model(path)
     path.write_bytes(path.read_bytes()[:-7])
-    with pytest.raises(StoredFileError, match="truncated"):
+    with pytest.raises(StoredFileError, match="is damaged or incomplete"):
         load_topics(path)
 
 
@@ -308,13 +308,24 @@ def test_an_unfinished_run_continues(imager, tmp_path, monkeypatch):
     assert (again.weights != whole.weights).nnz == 0
 
 
-@pytest.mark.parametrize("fact", ["min_documents", "empty_documents"])
-def test_a_file_whose_corpus_lacks_a_fact_is_refused(imager, tmp_path, fact):
+@pytest.mark.parametrize(
+    ("part", "facts"),
+    [
+        ("corpus", {"settings": {"min_documents": 1}}),
+        ("corpus", {"shape": [3]}),
+        ("settings", {"rank": "many"}),
+        ("settings", {"radius": "wide"}),
+        ("settings", {"tol": 10**400}),
+        ("settings", {"weighting": "none"}),
+        ("sketch", {"radius": None}),
+    ],
+)
+def test_a_file_whose_parts_do_not_fit_is_refused(imager, tmp_path, part, facts):
     imager.save(tmp_path / "a")
-    header, arrays = read_container(tmp_path / "a", container.TOPICS)
-    del header["corpus"]["settings"][fact]
-    write_container(tmp_path / "b", container.TOPICS, header, arrays)
-    with pytest.raises(StoredFileError, match=f"'{fact}' is missing"):
+    with reading(tmp_path / "a", "topics") as stored:
+        changed = {**stored.facts, part: {**stored.facts[part], **facts}}
+        write_stored(tmp_path / "b", "topics", changed, stored.arrays)
+    with pytest.raises(StoredFileError, match="is damaged or incomplete"):
         load_topics(tmp_path / "b")
 
 
