@@ -6,7 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 
 import sketchlasso as sl
-from sketchlasso.inference import StabilitySelection, desparsified, treatment_effect
+from sketchlasso.inference import (
+    SparsePrecision,
+    StabilitySelection,
+    desparsified,
+    treatment_effect,
+)
 
 
 @cache
@@ -29,7 +34,6 @@ def drawable():
         sketch=found,
         path=path,
         one=one,
-        full=sl.sqrt_lasso_path(X, y, None, alphas=one.alphas[0, 0]),
         cv=sl.cross_validate(found, X, Y, cv=4, alphas=10, metrics=("mse", "r2")),
         loo=sl.leave_one_out(found, X, y, alpha=3.0),
         inferred=desparsified(X, Y),
@@ -38,7 +42,7 @@ def drawable():
             X, y
         ),
         stable=StabilitySelection(n_pairs=10, random_state=0).fit(X, y),
-        calibrated=sl.SqrtLasso(alpha=3.0).fit(X[:40], y[:40]).calibrate(X[:40], y[:40]),
+        graph=SparsePrecision().fit(X).graph(),
     )
 
 
@@ -50,16 +54,10 @@ def everything(made):
         "path of an estimator": lambda **kw: plots.plot_path(made.chosen, made.X, made.y, **kw),
         "cv": lambda **kw: plots.plot_cv(made.cv, **kw),
         "cv of an estimator": lambda **kw: plots.plot_cv(made.chosen, **kw),
-        "spectrum": lambda **kw: plots.plot_spectrum(made.sketch, **kw),
-        "spectrum of an estimator": lambda **kw: plots.plot_spectrum(made.chosen, **kw),
         "influence": lambda **kw: plots.plot_leave_one_out(made.loo, **kw),
-        "scatter": lambda **kw: plots.plot_sketched_against_full(made.one, made.full, **kw),
-        "gaps": lambda **kw: plots.plot_gaps(made.one, made.one.certificate(made.X, made.y), **kw),
         "forest": lambda **kw: plots.plot_forest(made.inferred, **kw),
         "forest of effects": lambda **kw: plots.plot_forest(made.effects, **kw),
         "volcano": lambda **kw: plots.plot_volcano(made.inferred, **kw),
         "stability": lambda **kw: plots.plot_stability(made.stable, **kw),
-        "intervals": lambda **kw: plots.plot_intervals(
-            made.calibrated, made.X[40:], made.y[40:], **kw
-        ),
+        "network": lambda **kw: plots.plot_network(made.graph, **kw),
     }

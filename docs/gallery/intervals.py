@@ -12,6 +12,7 @@ show which features are chosen again and again.
 # `calibrate` solves the problem without each of the 300 patients. It is a separate call, so a plain
 # `fit` stays fast.
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
@@ -33,7 +34,15 @@ print(f"mean width {np.mean(ends[:, 1] - ends[:, 0]):.0f}, standard deviation of
 # near 90 %. The intervals are wide because the ten measurements explain only about half of the
 # variance.
 
-sl.plots.plot_intervals(model, X_test, y_test, level=0.9)
+order = np.argsort(model.predict(X_test))
+figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
+axis.fill_between(np.arange(len(order)), *ends[order].T, alpha=0.25, label="90 % interval")
+for inside, marker in ((True, "o"), (False, "x")):
+    shown = np.flatnonzero(covered.to_numpy()[order] == inside)
+    label = "inside" if inside else "outside"
+    axis.plot(shown, y_test.to_numpy()[order][shown], marker, markersize=3, label=label)
+axis.set(xlabel="patients, by their predictions", ylabel="progression of the disease")
+axis.legend()
 
 # %%
 # ## When the penalty was chosen on the same rows

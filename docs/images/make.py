@@ -47,7 +47,6 @@ def search() -> None:
     path = sl.sqrt_lasso_path(data.data, data.target, alphas=60, penalty_factor=model.scale_)
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     sl.plots.plot_path(path, feature_names=data.feature_names, ax=axes[0])
-    axes[0].spines["right"].set_visible(False)  # the names stand there
     sl.plots.plot_cv(model, ax=axes[1])
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=130, format="png")

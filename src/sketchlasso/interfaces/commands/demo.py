@@ -68,7 +68,7 @@ def demo(
     left_out = _leave_one_out(found, digits, model)
     words, imaged = _three_words(screen)
     if plot is not None:
-        save_picture(sl.plots.plot_cv(judged, ax=panels([["scores"]])["scores"]).ax_, plot)
+        save_picture(sl.plots.plot_cv(judged, ax=panels([["scores"]])["scores"]), plot)
     heads = ("method", "test R2", "non-zeros", "seconds")
     rows = tuple(tuple(one.values()) for one in (ours, theirs))
     return Report(

@@ -15,8 +15,7 @@ from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.outputs import panels, save_picture
 from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, evenly, label, sheet_of, short
 from sketchlasso.interfaces.plots.canvas import Axes, hue
-from sketchlasso.interfaces.plots.cross_validation import over_folds
-from sketchlasso.interfaces.plots.inputs import feature_labels, line_of_estimator
+from sketchlasso.interfaces.plots.search import over_folds
 from sketchlasso.types import FloatArray, IntArray
 
 # Features listed in the JSON document.
@@ -207,9 +206,11 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
     if "scores" in axes:
         sl.plots.plot_cv(estimator, ax=axes["scores"])
     if "path" in axes:
-        drawn = _draw_path(estimator, given, axes["path"])
+        drawn = sl.plots.plot_path(
+            estimator, given.X, given.response, feature_names=given.names, ax=axes["path"]
+        )
         if "scores" in axes:
-            _share_penalties(axes["scores"], drawn)
+            axes["scores"].set_xlim(drawn.get_xlim())
     names = response_names(estimator, "")
     if by_penalty and len(names) > 1:
         kind = "classes" if hasattr(estimator, "classes_") else "targets"
@@ -217,29 +218,6 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
         axes[by_penalty[0]].set_title(as_drawn(shown), fontsize="medium")
     _draw_effects(estimator, given, axes["effects"])
     save_picture(axes["effects"], path)
-
-
-def _draw_path(estimator: Model, given: Given, ax: Axes) -> sl.plots.PathDisplay:
-    """Draw effects against the penalty, in the units of the bars beside them."""
-    line, used = line_of_estimator(estimator, given.X, given.response, 0)
-    drawn = sl.plots.PathDisplay(
-        alphas=line.alphas,
-        coef=line.coef.multiply(_deviations(given.X)).tocsr(),
-        feature_names=feature_labels(given.names, line.coef.shape[1]),
-        alpha_used=used,
-    ).plot(ax)
-    drawn.ax_.set_ylabel(EFFECT)
-    return drawn
-
-
-def _share_penalties(scores: Axes, drawn: sl.plots.PathDisplay) -> None:
-    """Give the scores and the path below them the same penalties, labelled once."""
-    (left, right), (first, last) = scores.get_xlim(), drawn.ax_.get_xlim()
-    for ax in (scores, drawn.ax_):
-        ax.set_xlim(max(left, first), min(right, last))
-    scores.set_xlabel("")
-    scores.tick_params(axis="x", which="both", labelbottom=False)
-    drawn.count_axis_.set_visible(False)
 
 
 def _draw_effects(estimator: Model, given: Given, ax: Axes) -> None:

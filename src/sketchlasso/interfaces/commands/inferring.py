@@ -252,7 +252,7 @@ def stability(
     names = [feature_name(given.names, j) for j in range(given.X.shape[1])]
     outputs.write_columns(output, columns, names)
     if plot is not None:
-        outputs.save_picture(sl.plots.plot_stability(selector, feature_names=given.names).ax_, plot)
+        outputs.save_picture(sl.plots.plot_stability(selector, feature_names=given.names), plot)
     selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
     bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
     return Report(

@@ -14,7 +14,7 @@ from sketchlasso.interfaces import Model, Search, class_signs
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.report import Facts, counted, label
 from sketchlasso.interfaces.commands.screen import Note
-from sketchlasso.interfaces.plots.cross_validation import over_folds
+from sketchlasso.interfaces.plots.search import over_folds
 from sketchlasso.types import FloatArray
 
 # Values count as equal if leaving one value out reduces their sum of squares about the mean to

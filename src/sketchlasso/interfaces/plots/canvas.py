@@ -1,117 +1,65 @@
-"""Parts of all plots: axes, colours, logarithmic penalties, counts on top, points, legends."""
+"""Parts of all plots: axes, colours, logarithmic penalties, labels, legends."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sketchlasso.errors import InvalidInputError, MissingExtraError
-from sketchlasso.types import FloatArray
+from sketchlasso.errors import InvalidInputError, MissingExtraError, SketchlassoWarning
+from sketchlasso.interfaces import as_drawn
+from sketchlasso.types import FloatArray, is_whole
+from sketchlasso.warn import warn_user
 
 if TYPE_CHECKING:
     import matplotlib.axes
-    import matplotlib.collections
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
-# Points that look alike: a mask (p,), a label and a marker.
-Group: TypeAlias = tuple[NDArray[np.bool_], str | None, str]
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish, without the black and the
 # yellow, which are hard to see on a dark or a light background.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
+# The penalty of a model has this style in every plot.
+CHOSEN: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2}
 SIZE = (7.2, 4.2)
-# With a legend next to the axes.
-WIDE = (8.8, 4.2)
-COUNTS_SHOWN = 7  # at most, along the top
-# Points that a count of four digits needs.
-COUNT_WIDTH = 34.0
+COUNTS_SHOWN, COUNT_WIDTH = 7, 34.0  # along the top: at most, and points that four digits need
+LONGEST = 28  # characters of a label
+LINE_HEIGHT = 1.3  # in font sizes
+BELOW = 4.5  # distance of a legend from the axes above it, in font sizes
+# Fonts for scripts that Matplotlib's own font does not have; the installed ones are used.
+FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans Devanagari",
+    "Noto Sans Bengali",
+    "Noto Sans Arabic",
+    "Noto Sans Thai",
+    "Microsoft YaHei",
+    "Hiragino Sans",
+    "Arial Unicode MS",
+)
 
 
-@dataclass(eq=False, kw_only=True)
-class Display:
-    """A plot that has not been drawn yet, or was drawn on `ax_`.
+def start(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+    """Return the axes to draw on: those given, else those of a new figure."""
+    try:
+        from matplotlib.axes import Axes as AxesType
+    except ModuleNotFoundError:
+        raise MissingExtraError("Plotting", "matplotlib", "plot") from None
+    if ax is None:
+        import matplotlib.pyplot as plt
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it was drawn last.
-    figure_ : matplotlib Figure
-    """
-
-    ax_: Any = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
-    _own: bool = field(init=False, repr=False, default=False)
-
-    def _start(self, ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
-        """Return the axes to draw on: those given, else those of a new figure."""
-        try:
-            from matplotlib.axes import Axes as AxesType
-        except ModuleNotFoundError:
-            raise MissingExtraError("Plotting", "matplotlib", "plot") from None
-        self._own = ax is None
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=size, layout="constrained")
-            ax.spines[["top", "right"]].set_visible(False)
-        elif not isinstance(ax, AxesType):
-            raise InvalidInputError(
-                f"ax is a {type(ax).__name__}, but Matplotlib axes or None is accepted; pass what "
-                "plt.subplots() returns second."
-            )
-        self.ax_, self.figure_ = ax, ax.figure
-        return ax
-
-    def _legend(
-        self, ax: Axes, handles: Sequence[Any], title: str | None = None, inside: str = "best"
-    ) -> Any:
-        """Draw a legend: next to the axes of a new figure, else inside, where it hides least.
-
-        Inside, its background is opaque, so that no line crosses the text.
-        """
-        where: dict[str, Any] = {"loc": inside, "facecolor": ax.get_facecolor()}
-        if self._own:
-            where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-        legend = ax.legend(
-            handles=handles,
-            title=title,
-            alignment="left",
-            frameon=not self._own,
-            framealpha=1.0,
-            edgecolor="none",
-            fontsize="small",
-            title_fontsize="small",
-            labelcolor=ink(ax),
-            **where,
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+        ax.spines[["top", "right"]].set_visible(False)
+    elif not isinstance(ax, AxesType):
+        raise InvalidInputError(
+            f"ax must be Matplotlib axes or None, not a {type(ax).__name__}; pass what "
+            "plt.subplots() returns second."
         )
-        legend.get_title().set_color(ink(ax))
-        return legend
-
-    def _draw_groups(
-        self,
-        ax: Axes,
-        points: FloatArray,
-        groups: Sequence[Group],
-        *,
-        title: str | None = None,
-        bottom: float | None = None,
-        **scatter_kw: Any,
-    ) -> None:
-        """Draw points (p, 2) in groups around x = 0, below a legend that hides none of them."""
-        ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)
-        self.points_: Any = scatter_groups(ax, points, groups, **scatter_kw)
-        ax.margins(0.06)
-        ax.autoscale_view()
-        if bottom is not None:
-            ax.set_ylim(bottom=bottom)
-        if not self._own:
-            headroom(ax, len(self.points_))
-        self.legend_ = self._legend(ax, self.points_, title, inside="upper center")
+    return ax
 
 
 def hue(number: int) -> str:
@@ -129,113 +77,217 @@ def ink(ax: Axes) -> Any:
     return ax.xaxis.label.get_color()
 
 
-def opacity(ax: Axes, on_light: float) -> float:
-    """Return the opacity of a mark; larger on a dark background, which would dim it."""
-    from matplotlib.colors import rgb_to_hsv, to_rgb
+def check_index(name: str, value: int, count: int) -> int:
+    """Return a place in a list of `count`, counted from the end if negative."""
+    if not is_whole(value) or not -count <= value < count:
+        raise InvalidInputError(f"{name} must be an integer from 0 to {count - 1}, not {value!r}.")
+    return int(value) % count
 
-    brightness = float(rgb_to_hsv(to_rgb(ax.get_facecolor()))[2])
-    return on_light if brightness > 0.5 else 0.5 + 0.5 * on_light
+
+def check_top(top: int) -> int:
+    """Return how many features to show or name."""
+    if not is_whole(top) or top < 0:
+        raise InvalidInputError(f"top must be an integer >= 0, not {top!r}.")
+    return int(top)
+
+
+def feature_labels(
+    names: Sequence[str] | None, n: int, default: Sequence[str] | None = None
+) -> list[str]:
+    """Return the names of n features: those given, else the default ones, else x0, x1, ..."""
+    if names is None:
+        names = [f"x{j}" for j in range(n)] if default is None else default
+    if isinstance(names, str) or len(names) != n:
+        raise InvalidInputError(
+            f"feature_names must hold one name for each of the {n} features, not "
+            f"{1 if isinstance(names, str) else len(names)}."
+        )
+    return [str(name) for name in names]
 
 
 def check_penalties(alphas: ArrayLike) -> FloatArray:
     """Refuse penalties that a log scale cannot show, before any figure is made."""
     values = np.asarray(alphas, dtype=np.float64)
     if values.size == 0 or not np.isfinite(values).all() or values.min() <= 0:
-        smallest = (
-            f"the smallest penalty is {values.min():g}" if values.size else "no penalty was given"
-        )
-        raise InvalidInputError(
-            f"{smallest}, but a logarithmic axis shows positive ones only; solve for positive "
-            "alphas."
-        )
+        smallest = f"the smallest is {values.min():g}" if values.size else "there is none"
+        raise InvalidInputError(f"a plot shows positive penalties, but {smallest}.")
     return values
 
 
 def penalty_axis(ax: Axes, alphas: ArrayLike) -> None:
     """Make x the penalty on a log scale, the largest of `alphas` at the left."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     values = check_penalties(alphas)
     low, high = float(values.min()), float(values.max())
     edge = (high / low) ** 0.02 if high > low else 1.5
     ax.set_xscale("log")
     ax.set_xlim(high * edge, low / edge)
-    log_ticks(ax.xaxis, low / edge, high * edge)
     ax.set_xlabel(r"penalty $\alpha$, decreasing")
+    narrow = extent_in_points(ax)[0] < 250
+    few_decades = np.log10(high / low) < (1.2 if narrow else 2.2)
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,)))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    if low >= 1e-4 and high <= 1e5:  # numbers without exponents
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def log_ticks(axis: Any, low: float, high: float) -> None:
-    """Write numbers without exponents (0.05, 20) where they are neither tiny nor huge."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    decades = np.log10(high / low)
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0,)))
-    axis.set_minor_formatter(NullFormatter())
-    if low >= 1e-4 and high <= 1e5:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-
-
-def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
-    """Write counts (a,) of non-zero coefficients along the top, at some of the alphas (a,)."""
+def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike, label: str) -> None:
+    """Write counts (a,) along the top, at some of the alphas (a,)."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     shown_at_most = int(np.clip(extent_in_points(ax)[0] / COUNT_WIDTH, 2, COUNTS_SHOWN))
     where = np.geomspace(alphas[0], alphas[-1], shown_at_most)
-    nearest = np.abs(np.log(alphas[:, None] / where)).argmin(axis=0)
-    shown = np.unique(nearest)
-    values = np.asarray(counts)[shown]
+    shown = np.unique(np.abs(np.log(alphas[:, None] / where)).argmin(axis=0))
     top = ax.secondary_xaxis("top")
     top.xaxis.set_major_locator(FixedLocator(alphas[shown].tolist()))
+    values = np.asarray(counts)[shown]
     top.xaxis.set_major_formatter(FixedFormatter([f"{value:.0f}" for value in values]))
     top.xaxis.set_minor_locator(NullLocator())
-    top.set_xlabel("non-zero coefficients")
+    top.set_xlabel(label)
     top.xaxis.label.set_color(ink(ax))
     top.tick_params(colors=ink(ax))
-    return top
 
 
 def ranked_lines(ax: Axes, alphas: FloatArray, values: FloatArray, **line_kw: Any) -> list[Any]:
     """Draw the columns of values (a, l) against alphas (a,), each in its own style."""
     single = {"marker": "o"} if len(alphas) == 1 else {}
+    styles = [{"color": hue(rank), "linestyle": dash(rank)} for rank in range(values.shape[1])]
     return [
-        ax.plot(alphas, line, **{"color": hue(rank), "linestyle": dash(rank), **single, **line_kw})[
-            0
-        ]
-        for rank, line in enumerate(values.T)
+        ax.plot(alphas, line, **{**style, **single, **line_kw})[0]
+        for line, style in zip(values.T, styles, strict=True)
     ]
 
 
-def faint_lines(
-    ax: Axes, alphas: FloatArray, values: FloatArray, shades: FloatArray
-) -> matplotlib.collections.LineCollection | None:
-    """Draw thousands of lines (a, k) as one collection, with opacities (k,); None for no line."""
+def faint_lines(ax: Axes, alphas: FloatArray, values: FloatArray, shade: float) -> None:
+    """Draw thousands of lines (a, k) as one collection."""
     from matplotlib.collections import LineCollection
-    from matplotlib.colors import to_rgba
 
-    if values.shape[1] == 0:
-        return None
     segments = [np.column_stack([alphas, line]) for line in values.T]
-    colors = [to_rgba(ink(ax), share) for share in shades]
-    lines = LineCollection(segments, colors=colors, linewidths=0.7, zorder=1.5)
+    lines = LineCollection(segments, colors=ink(ax), alpha=shade, linewidths=0.7, zorder=1.5)
     ax.add_collection(lines, autolim=False)
-    return lines
 
 
-def scatter_groups(
-    ax: Axes,
-    points: FloatArray,
-    groups: Sequence[Group],
-    **scatter_kw: Any,
-) -> list[Any]:
-    """Draw points (p, 2) in groups, each in its own colour."""
-    common: dict[str, Any] = {"s": 18, "alpha": opacity(ax, 0.7), "linewidths": 0}
-    return [
-        ax.scatter(
-            *points[chosen].T,
-            marker=marker,
-            label=label,
-            **{**common, "color": hue(number), **scatter_kw},
+def legend(ax: Axes, handles: Sequence[Any], title: str | None = None) -> None:
+    """Draw a legend below the axes, where it hides nothing."""
+    columns = 1 if extent_in_points(ax)[0] < 300 else 2
+    drawn = ax.legend(
+        handles=handles,
+        title=title,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        borderaxespad=BELOW,
+        ncols=min(columns, len(handles)),
+        frameon=False,
+        fontsize="small",
+        title_fontsize="small",
+        labelcolor=ink(ax),
+    )
+    drawn.get_title().set_color(ink(ax))
+
+
+def labels_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return names as they are written, and the fonts to write them with.
+
+    Long names are shortened. A warning says which characters no installed font has.
+    """
+    from matplotlib import font_manager, rcParams
+
+    families = list(rcParams["font.family"])
+    short = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in names]
+    wanted = {character for name in short for character in name if ord(character) > 127}
+    if wanted:
+        installed = set(font_manager.get_font_names())
+        families += [family for family in FONTS if family in installed]
+        for family in families:
+            font = font_manager.get_font(
+                font_manager.findfont(font_manager.FontProperties(family=[family]))
+            )
+            wanted -= set(map(chr, font.get_charmap()))
+    if wanted:
+        some = "".join(sorted(wanted)[:10])
+        warn_user(
+            SketchlassoWarning(
+                f"no installed font has {len(wanted)} characters of the names ({some}), so the "
+                "plot shows question marks; install a font that has them, such as one of Noto."
+            )
         )
-        for number, (chosen, label, marker) in enumerate(groups)
-    ]
+        short = ["".join("?" if c in wanted else c for c in name) for name in short]
+    return list(map(as_drawn, short)), families
+
+
+def name_line_ends(ax: Axes, lines: Sequence[Any], names: Sequence[str]) -> None:
+    """Name lines right of the axes, each as near to its end as the other labels allow."""
+    if not lines:
+        return
+    texts, families = labels_of(names)
+    settle(ax)
+    size = small()
+    ends = [(float(line.get_xdata()[-1]), float(line.get_ydata()[-1])) for line in lines]
+    wanted = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
+    height = LINE_HEIGHT * size / extent_in_points(ax)[1]
+    for text, end, line, place in zip(texts, ends, lines, spread(wanted, height), strict=True):
+        leader = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.9, "shrinkB": 0.0}
+        ax.annotate(
+            text,
+            xy=end,
+            xytext=(1.04, place),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=size,
+            fontfamily=families,
+            color=ink(ax),
+            annotation_clip=False,
+            arrowprops={**leader, "shrinkA": 1.0, "relpos": (0.0, 0.5)},
+        )
+
+
+def spread(wanted: FloatArray, distance: float) -> FloatArray:
+    """Return places in [0, 1] at least `distance` apart, as near as possible to the wanted ones.
+
+    The i-th place less i distances comes from isotonic regression, least squares under the order.
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    count = len(wanted)
+    distance = min(distance, 1.0 / max(count - 1, 1))
+    order = np.argsort(wanted, kind="stable")
+    steps = distance * np.arange(count)
+    places = np.empty(count)
+    places[order] = steps + isotonic_regression(
+        wanted[order] - steps, y_min=0.0, y_max=max(0.0, 1.0 - distance * (count - 1))
+    )
+    return places
+
+
+def name_points(ax: Axes, points: FloatArray, names: Sequence[str]) -> None:
+    """Name points (l, 2), the most important first, where a label does not cover another."""
+    from matplotlib.patheffects import withStroke
+
+    texts, families = labels_of(names)
+    settle(ax)
+    renderer = ax.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    halo = [withStroke(linewidth=2.5, foreground=ax.get_facecolor(), alpha=0.9)]
+    taken: list[Any] = []
+    for text, point in zip(texts, points, strict=True):
+        for side, up in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
+            label = ax.annotate(
+                text,
+                xy=(float(point[0]), float(point[1])),
+                xytext=(4 * side, 4 * up),
+                textcoords="offset points",
+                ha="left" if side > 0 else "right",
+                va="bottom" if up > 0 else "top",
+                fontsize=small(),
+                fontfamily=families,
+                color=ink(ax),
+                path_effects=halo,
+            )
+            box = label.get_window_extent(renderer)
+            if not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            label.remove()
 
 
 def settle(ax: Axes) -> None:
@@ -246,19 +298,12 @@ def settle(ax: Axes) -> None:
         engine.execute(root)
 
 
-def headroom(ax: Axes, lines: int) -> None:
-    """Raise the upper limit of y, on a linear scale, by what a legend of some lines needs."""
-    share = min(0.5, (1.5 * lines + 1.0) * font_points() / extent_in_points(ax)[1])
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, low + (high - low) / (1.0 - share))
-
-
 def extent_in_points(ax: Axes) -> FloatArray:
     """Return width and height (2,) of the axes, in points."""
     return np.asarray(ax.get_window_extent().size) * 72.0 / ax.figure.dpi
 
 
-def font_points() -> float:
+def small() -> float:
     """Return the size of small letters, in points."""
     from matplotlib.font_manager import FontProperties
 

@@ -1,85 +1,20 @@
-"""A graph as a map: linked nodes near each other, signs in colour."""
+"""A graph as a map: linked nodes near each other, groups in colour, negative links dashed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.interfaces.plots.canvas import Axes, Display, hue, ink, opacity
-from sketchlasso.interfaces.plots.inputs import check_top, not_accepted
-from sketchlasso.interfaces.plots.labels import label_points
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.plots import canvas
+from sketchlasso.interfaces.plots.canvas import Axes, hue, ink
 
 WIDEST, THINNEST = 3.0, 0.4  # links, in points
 LARGEST, SMALLEST = 160.0, 14.0  # nodes, in square points
-
-
-@dataclass(eq=False, kw_only=True)
-class NetworkDisplay(Display):
-    """Nodes of a graph at their places, their links, and the names of the most linked.
-
-    Parameters
-    ----------
-    names : tuple of str, of length n_nodes
-    places : ndarray of shape (n_nodes, 2)
-    edges : ndarray of shape (n_edges, 2)
-    weights : ndarray of shape (n_edges,)
-
-    Attributes
-    ----------
-    links_ : list of matplotlib LineCollection
-        Positive links and negative ones.
-    points_ : matplotlib PathCollection
-    labels_ : list of matplotlib Annotation
-    legend_ : matplotlib Legend
-    """
-
-    names: tuple[str, ...]
-    places: NDArray[np.float64]
-    edges: NDArray[np.intp]
-    weights: NDArray[np.float64]
-
-    def plot(self, ax: Axes | None = None, *, top: int = 15, **scatter_kw: Any) -> NetworkDisplay:
-        """Draw the graph; parameters are those of :func:`plot_network`."""
-        degrees = np.bincount(self.edges.ravel(), minlength=len(self.names))
-        most = np.argsort(-degrees, kind="stable")[: check_top(top)]
-        ax = self._start(ax, (7.2, 6.0))
-        ax.set_aspect("equal")
-        ax.set_axis_off()
-        self._draw_links(ax)
-        sizes = SMALLEST + (LARGEST - SMALLEST) * degrees / max(1, int(degrees.max(initial=1)))
-        options = {"s": sizes, "color": ink(ax), "linewidths": 0, "zorder": 3, **scatter_kw}
-        self.points_ = ax.scatter(self.places[:, 0], self.places[:, 1], **options)
-        ax.margins(0.08)
-        ax.autoscale_view()
-        drawn = [lines for lines in self.links_ if len(lines.get_segments())]
-        self.legend_ = self._legend(ax, drawn, inside="upper right")
-        names = [self.names[place] for place in most]
-        self.labels_ = label_points(ax, self.places[most], names, self.places)
-        return self
-
-    def _draw_links(self, ax: Axes) -> None:
-        from matplotlib.collections import LineCollection
-
-        sizes = np.abs(self.weights)
-        widths = THINNEST + (WIDEST - THINNEST) * sizes / max(float(sizes.max(initial=0.0)), 1e-300)
-        ends = self.places[self.edges]
-        self.links_: list[Any] = []
-        for sign, word, color in ((1, "positive", hue(0)), (-1, "negative", hue(1))):
-            chosen = np.sign(self.weights) == sign
-            lines = LineCollection(
-                list(ends[chosen]),
-                linewidths=widths[chosen],
-                colors=color,
-                alpha=opacity(ax, 0.6),
-                label=f"{word} ({np.count_nonzero(chosen)} links)",
-                zorder=2,
-            )
-            self.links_.append(ax.add_collection(lines))
+# Groups beyond the colours have other markers; all others share the last look.
+MARKERS = ("o", "^", "s", "D")
 
 
 def plot_network(
@@ -90,8 +25,8 @@ def plot_network(
     random_state: Any = 0,
     ax: Axes | None = None,
     **scatter_kw: Any,
-) -> NetworkDisplay:
-    """Draw a graph as a map, positive and negative links in two colours.
+) -> Axes:
+    """Draw a graph as a map; colours and markers are its communities, dashed links are negative.
 
     Parameters
     ----------
@@ -103,34 +38,70 @@ def plot_network(
     isolated : bool
         Whether nodes without links are shown too.
     random_state : int, Generator, RandomState or None
-        Seed of the map.
+        Seed of the map and of the communities.
     ax : matplotlib Axes, optional
     **scatter_kw
         For the nodes.
 
     Returns
     -------
-    NetworkDisplay
-        Drawn on its `ax_`.
+    matplotlib Axes
     """
     if not hasattr(graph, "edges") or not hasattr(graph, "degree"):
-        makers = "SparsePrecision.graph, Neighbourhoods.graph or word_graph"
-        raise not_accepted(graph, "a networkx graph", f"what {makers} returns")
+        raise InvalidInputError(
+            "graph must be a networkx graph, such as SparsePrecision.graph returns, not a "
+            f"{type(graph).__name__}."
+        )
+    top = canvas.check_top(top)
     linked = [name for name, links in graph.degree if links or isolated]
     if not linked:
         raise InvalidInputError(
-            "the graph has no links, so there is nothing to draw; use a smaller penalty, or pass ",
-            Argument("isolated", True),
-            ".",
+            "the graph has no links, so there is nothing to draw; use a smaller penalty, or pass "
+            "isolated=True."
         )
     shown = graph.copy()
     shown.remove_nodes_from(set(graph) - set(linked))
-    places = sl.graphs.force_layout(shown, random_state=random_state)
+    places = np.array(list(sl.graphs.force_layout(shown, random_state=random_state).values()))
     links = sl.graphs.links_of(shown)
-    display = NetworkDisplay(
-        names=links.names,
-        places=np.array(list(places.values())),
-        edges=links.edges,
-        weights=links.weights,
-    )
-    return display.plot(ax, top=top, **scatter_kw)
+    groups = np.array(list(sl.graphs.communities(shown, random_state=random_state).values()))
+    ax = canvas.start(ax, (7.2, 6.0))
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    _draw_links(ax, places[links.edges], links.weights)
+    degrees = links.degrees
+    sizes = SMALLEST + (LARGEST - SMALLEST) * degrees / max(1, int(degrees.max(initial=1)))
+    looks = len(canvas.PALETTE) * len(MARKERS)
+    for group in np.unique(groups):
+        own, look = groups == group, min(int(group), looks - 1)
+        kind: dict[str, Any] = {"s": sizes[own], "linewidths": 0.5, "edgecolors": ink(ax)}
+        kind |= {"color": hue(look), "marker": MARKERS[look // len(canvas.PALETTE)], "zorder": 3}
+        ax.scatter(*places[own].T, **{**kind, **scatter_kw})
+    ax.margins(0.08)
+    ax.autoscale_view()
+    most = np.argsort(-degrees, kind="stable")[:top]
+    canvas.name_points(ax, places[most], [links.names[place] for place in most])
+    return ax
+
+
+def _draw_links(ax: Axes, ends: Any, weights: Any) -> None:
+    """Draw links between ends (l, 2, 2), positive and negative ones in two styles."""
+    from matplotlib.collections import LineCollection
+
+    sizes = np.abs(weights)
+    widths = THINNEST + (WIDEST - THINNEST) * sizes / max(float(sizes.max(initial=0.0)), 1e-300)
+    drawn = []
+    for sign, word, style in ((1, "positive", "-"), (-1, "negative", (0, (4, 2)))):
+        chosen = np.sign(weights) == sign
+        label = f"{word} ({np.count_nonzero(chosen)} links)"
+        lines = LineCollection(
+            list(ends[chosen]),
+            linewidths=widths[chosen],
+            linestyles=[style],
+            colors=ink(ax),
+            alpha=0.45,
+            label=label,
+            zorder=2,
+        )
+        ax.add_collection(lines)
+        drawn += [lines] if chosen.any() else []
+    canvas.legend(ax, drawn)

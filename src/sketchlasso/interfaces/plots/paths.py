@@ -7,86 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.plots import canvas, inputs
-from sketchlasso.interfaces.plots.canvas import Axes, Display, ink
-from sketchlasso.interfaces.plots.labels import label_line_ends
+from sketchlasso.interfaces import Model, class_signs
+from sketchlasso.interfaces.plots import canvas
+from sketchlasso.interfaces.plots.canvas import Axes, ink
 from sketchlasso.types import FloatArray
 
-# With more lines than this, unnamed ones are fainter.
+ALPHAS = 100  # as in sqrt_lasso_path
+# Unnamed lines are fainter where there are more than this.
 CROWD = 40
 
 
-@dataclass(eq=False, kw_only=True)
-class PathDisplay(Display):
-    """Coefficients of every feature that is ever used, against the penalty.
-
-    Parameters
-    ----------
-    alphas : ndarray of shape (a,)
-        Largest first.
-    coef : csr_array of shape (a, n)
-    feature_names : sequence of str of length n
-    alpha_used : float, optional
-        A penalty to mark.
-
-    Attributes
-    ----------
-    lines_ : list of matplotlib Line2D
-        The coefficients that are named, largest first.
-    others_ : matplotlib LineCollection or None
-        All other coefficients that are ever non-zero.
-    labels_ : list of matplotlib Annotation
-    count_axis_ : matplotlib SecondaryAxis
-    """
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Models of one response and one radius along penalties (a,): coefficients (a, n)."""
 
     alphas: FloatArray
     coef: Any
-    feature_names: Sequence[str]
-    alpha_used: float | None = None
-
-    def plot(self, ax: Axes | None = None, *, top: int = 8, **line_kw: Any) -> PathDisplay:
-        """Draw the path; parameters are those of :func:`plot_path`."""
-        inputs.check_top(top)
-        seen = [] if self.alpha_used is None else [self.alpha_used]
-        shown = canvas.check_penalties(np.append(self.alphas, seen))
-        ax = self._start(ax)
-        canvas.penalty_axis(ax, shown)
-        used = np.unique(self.coef.indices)
-        values = self.coef[:, used].toarray()
-        size = self._sizes(values)
-        named = np.argsort(-size, kind="stable")[: min(top, np.count_nonzero(size))]
-        self._draw_others(ax, np.delete(values, named, axis=1))
-        self.lines_ = canvas.ranked_lines(ax, self.alphas, values[:, named], **line_kw)
-        if self.alpha_used is not None:
-            ax.axvline(self.alpha_used, color=ink(ax), linewidth=1.1, linestyle=":")
-            ax.set_xlabel(f"{ax.get_xlabel()} (dotted: {self.alpha_used:.3g}, used by the model)")
-        ax.set_ylabel("coefficient")
-        low, high = min(0.0, values.min(initial=0.0)), max(0.0, values.max(initial=0.0))
-        air = 0.04 * (high - low) or 1.0
-        ax.set_ylim(float(low - air), float(high + air))
-        self.count_axis_ = canvas.count_axis(ax, self.alphas, np.diff(self.coef.indptr))
-        names = [str(self.feature_names[used[column]]) for column in named]
-        self.labels_ = label_line_ends(ax, self.lines_, names, outside=self._own)
-        return self
-
-    def _draw_others(self, ax: Axes, values: FloatArray) -> None:
-        ax.axhline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
-        # Many lines together would look black; small ones are fainter.
-        faint = max(0.04, 0.35 * min(1.0, (CROWD / max(values.shape[1], 1)) ** 0.6))
-        peak = np.abs(values).max(axis=0)
-        shades = faint + (0.4 - faint) * (peak / (peak.max(initial=0.0) or 1.0)) ** 2
-        self.others_ = canvas.faint_lines(ax, self.alphas, values, shades)
-
-    def _sizes(self, values: FloatArray) -> FloatArray:
-        """Return sizes of coefficients: at the penalty used, else their largest."""
-        if self.alpha_used is None:
-            return np.asarray(np.abs(values).max(axis=0, initial=0.0))
-        at = np.abs(np.log(self.alphas / self.alpha_used)).argmin()
-        return np.asarray(np.abs(values[at]))
+    used: float | None = None  # the penalty of a model
+    standardized: bool = False
 
 
 def plot_path(
@@ -100,11 +42,12 @@ def plot_path(
     radius: int = 0,
     ax: Axes | None = None,
     **line_kw: Any,
-) -> PathDisplay:
+) -> Axes:
     """Draw coefficients against the penalty, the largest penalty at the left.
 
     An estimator keeps one model only, so its path is solved again, on its sketch and at its
-    radius; for a fit with sample weights pass a :class:`Path` instead.
+    radius; for a fit with sample weights pass a :class:`Path` instead. A dashed line marks its
+    penalty, and the coefficients are those per standard deviation of each feature.
 
     Parameters
     ----------
@@ -126,89 +69,116 @@ def plot_path(
 
     Returns
     -------
-    PathDisplay
-        Drawn on its `ax_`.
+    matplotlib Axes
     """
-    used = None
     if isinstance(source, sl.Path):
-        line = inputs.line_of(source, response, radius)
-    elif not inputs.is_fitted_model(source):
-        remedy = "what sqrt_lasso_path or fit returns"
-        raise inputs.not_accepted(source, "a Path or a fitted estimator", remedy)
+        line = _line_of_path(source, response, radius)
+    elif not (hasattr(source, "get_params") and hasattr(source, "coef_")):
+        raise InvalidInputError(
+            f"source must be a Path or a fitted estimator, not a {type(source).__name__}."
+        )
     elif X is None or y is None:
         raise InvalidInputError(
-            f"a {type(source).__name__} was given without data, but it keeps one model only; "
-            "pass X and y as well, or a Path from sqrt_lasso_path."
+            f"a {type(source).__name__} keeps one model only; pass X and y as well, or a Path "
+            "from sqrt_lasso_path."
         )
     else:
-        line, used = inputs.line_of_estimator(source, X, y, response)
-    known = getattr(source, "feature_names_in_", None)
-    display = PathDisplay(
-        alphas=line.alphas,
-        coef=line.coef,
-        feature_names=inputs.feature_labels(feature_names, line.coef.shape[1], known),
-        alpha_used=used,
+        line = _line_of_estimator(source, X, y, response)
+    names = canvas.feature_labels(
+        feature_names, line.coef.shape[1], getattr(source, "feature_names_in_", None)
     )
-    return display.plot(ax, top=top, **line_kw)
+    return draw_path(line, names, top, ax, **line_kw)
 
 
-@dataclass(eq=False, kw_only=True)
-class StabilityDisplay(Display):
-    """Shares of half-samples on which features have been chosen, against the penalty.
+def draw_path(line: Line, names: Sequence[str], top: int, ax: Axes | None, **line_kw: Any) -> Axes:
+    """Draw a line of models; the largest coefficients are named."""
+    top = canvas.check_top(top)
+    chosen = [] if line.used is None else [line.used]
+    shown = canvas.check_penalties(np.append(line.alphas, chosen))
+    ax = canvas.start(ax)
+    canvas.penalty_axis(ax, shown)
+    columns = np.unique(line.coef.indices)
+    values = line.coef[:, columns].toarray()
+    size = np.abs(values).max(axis=0, initial=0.0)
+    if line.used is not None:
+        size = np.abs(values[np.abs(np.log(line.alphas / line.used)).argmin()])
+    named = np.argsort(-size, kind="stable")[: min(top, np.count_nonzero(size))]
+    others = np.delete(values, named, axis=1)
+    # Many lines together would look black.
+    shade = max(0.06, 0.35 * min(1.0, (CROWD / max(others.shape[1], 1)) ** 0.6))
+    canvas.faint_lines(ax, line.alphas, others, shade)
+    ax.axhline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
+    lines = canvas.ranked_lines(ax, line.alphas, values[:, named], **line_kw)
+    if line.used is not None:
+        ax.axvline(line.used, color=ink(ax), **canvas.CHOSEN)
+    ax.set_ylabel("effect of one standard deviation" if line.standardized else "coefficient")
+    low, high = min(0.0, values.min(initial=0.0)), max(0.0, values.max(initial=0.0))
+    air = 0.04 * (high - low) or 1.0
+    ax.set_ylim(float(low - air), float(high + air))
+    counts = np.diff(line.coef.indptr)
+    canvas.count_axis(ax, line.alphas, counts, "non-zero coefficients")
+    canvas.name_line_ends(ax, lines, [names[columns[place]] for place in named])
+    return ax
 
-    Parameters
-    ----------
-    alphas : ndarray of shape (a,)
-        Largest first.
-    shares : ndarray of shape (a, n)
-    cutoff : float
-        Share that a selected feature needs at the last penalty.
-    selected : ndarray of shape (s,)
-        Features that are selected.
-    pfer : float
-        The bound, for the label.
-    feature_names : sequence of str of length n
 
-    Attributes
-    ----------
-    lines_ : list of matplotlib Line2D
-        The features that are named, those chosen most often first.
-    others_ : matplotlib LineCollection or None
-        All other features that are ever chosen.
-    labels_ : list of matplotlib Annotation
-    cutoff_line_ : matplotlib Line2D
+def _line_of_path(path: sl.Path, response: int, radius: int) -> Line:
+    """Take the models of one response and radius from a path."""
+    responses, radii, count = path.alphas.shape
+    response = canvas.check_index("response", response, responses)
+    radius = canvas.check_index("radius", radius, radii)
+    first = (response * radii + radius) * count
+    coef = path.models.coef[first : first + count]
+    return Line(path.alphas[response, radius], coef)
+
+
+def _line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> Line:
+    """Solve for all penalties as a fitted estimator would, on its sketch, at the radius it used.
+
+    X (m, n) and y (m,) or (m, t) are those of the fit, which had no sample weights; `response` is
+    a target or class.
     """
+    from sklearn.preprocessing import StandardScaler
 
-    alphas: FloatArray
-    shares: FloatArray
-    cutoff: float
-    selected: NDArray[np.intp]
-    pfer: float
-    feature_names: Sequence[str]
-
-    def plot(self, ax: Axes | None = None, *, top: int = 12, **line_kw: Any) -> StabilityDisplay:
-        """Draw the paths; parameters are those of :func:`plot_stability`."""
-        inputs.check_top(top)
-        ax = self._start(ax)
-        canvas.penalty_axis(ax, self.alphas)
-        order = self.selected[np.argsort(-self.shares[-1, self.selected], kind="stable")]
-        named = order[:top]
-        others = np.setdiff1d(np.flatnonzero(self.shares[-1]), named)
-        shades = np.full(len(others), 0.25)
-        self.others_ = canvas.faint_lines(ax, self.alphas, self.shares[:, others], shades)
-        self.lines_ = canvas.ranked_lines(ax, self.alphas, self.shares[:, named], **line_kw)
-        self.cutoff_line_ = ax.axhline(self.cutoff, color=ink(ax), linewidth=1.1, linestyle=":")
-        ax.set_ylim(-0.02, 1.04)
-        ax.set_ylabel("share of half-samples")
-        ax.set_title(
-            f"{len(self.selected)} selected at {self.cutoff:g} (dotted); "
-            f"at most {self.pfer:.3g} expected to be noise",
-            fontsize="medium",
-            color=ink(ax),
+    used = np.atleast_1d(estimator.alpha_)
+    response = canvas.check_index("response", response, len(used))
+    values = np.asarray(y)
+    if hasattr(estimator, "classes_"):
+        values = class_signs(values, estimator.classes_)
+    target = values.reshape(len(values), -1)[:, response].astype(np.float64)
+    sketch = getattr(estimator, "sketch_", None)
+    if response and sketch is not None and sketch.response_rank:
+        raise InvalidInputError(
+            "the estimator keeps the sketch of response 0 only, and each has its own; pass a Path "
+            "from sqrt_lasso_path."
         )
-        names = [str(self.feature_names[feature]) for feature in named]
-        self.labels_ = label_line_ends(ax, self.lines_, names, outside=self._own)
-        return self
+    rows: Any = X if hasattr(X, "tocsr") else np.asarray(X)
+    deviations = StandardScaler(with_mean=False).fit(rows).scale_
+    scales = deviations if estimator.standardized_ else np.ones_like(deviations)
+    grid = getattr(estimator, "alphas_", None)
+    path = sl.sqrt_lasso_path(
+        StandardScaler(with_mean=False).fit_transform(rows) if estimator.standardized_ else rows,
+        target,
+        sketch,
+        alphas=ALPHAS if grid is None else np.atleast_2d(grid)[response],
+        radius=None if sketch is None else float(np.atleast_1d(estimator.radius_)[response]),
+        fit_intercept=estimator.fit_intercept,
+        penalty_factor=_factors(estimator, response, scales),
+        positive=estimator.positive,
+        solver=estimator.solver,
+        settings=sl.Settings(tol=estimator.tol),
+    )
+    line = _line_of_path(path, 0, 0)
+    line.coef.data *= (deviations / scales)[line.coef.indices]
+    return Line(line.alphas, line.coef, float(used[response]), standardized=True)
+
+
+def _factors(estimator: Model, response: int, scales: FloatArray) -> Any:
+    """Return penalty factors of one response, with the loadings of rigorous penalties."""
+    if not hasattr(estimator, "loadings_"):
+        return estimator.penalty_factor
+    loadings = np.atleast_2d(estimator.loadings_)[response] / scales
+    factor = estimator.penalty_factor
+    return loadings if factor is None else loadings * np.asarray(factor, dtype=np.float64)
 
 
 def plot_stability(
@@ -218,7 +188,7 @@ def plot_stability(
     top: int = 12,
     ax: Axes | None = None,
     **line_kw: Any,
-) -> StabilityDisplay:
+) -> Axes:
     """Draw how often each feature has been chosen on half-samples, as the penalty falls.
 
     Parameters
@@ -235,21 +205,33 @@ def plot_stability(
 
     Returns
     -------
-    StabilityDisplay
-        Drawn on its `ax_`.
+    matplotlib Axes
     """
     if not hasattr(selector, "stability_path_"):
         raise InvalidInputError(
-            f"a {type(selector).__name__} without paths was given, but a fitted "
-            "StabilitySelection is accepted; pass what its fit returns."
+            f"selector must be a fitted StabilitySelection, not a {type(selector).__name__} "
+            "without paths."
         )
-    known = getattr(selector, "feature_names_in_", None)
-    display = StabilityDisplay(
-        alphas=selector.alphas_,
-        shares=selector.stability_path_,
-        cutoff=selector.cutoff_,
-        selected=selector.get_support(indices=True),
-        pfer=selector.pfer_,
-        feature_names=inputs.feature_labels(feature_names, selector.n_features_in_, known),
+    names = canvas.feature_labels(
+        feature_names, selector.n_features_in_, getattr(selector, "feature_names_in_", None)
     )
-    return display.plot(ax, top=top, **line_kw)
+    alphas, shares = selector.alphas_, selector.stability_path_
+    selected = selector.get_support(indices=True)
+    top = canvas.check_top(top)
+    ax = canvas.start(ax)
+    canvas.penalty_axis(ax, alphas)
+    named = selected[np.argsort(-shares[-1, selected], kind="stable")][:top]
+    others = np.setdiff1d(np.flatnonzero(shares[-1]), named)
+    canvas.faint_lines(ax, alphas, shares[:, others], 0.25)
+    lines = canvas.ranked_lines(ax, alphas, shares[:, named], **line_kw)
+    ax.axhline(selector.cutoff_, color=ink(ax), linewidth=1.1, linestyle=":")
+    ax.set_ylim(-0.02, 1.04)
+    ax.set_ylabel("share of half-samples")
+    ax.set_title(
+        f"{len(selected)} selected at {selector.cutoff_:g} (dotted);\n"
+        f"at most {selector.pfer_:.3g} expected to be noise",
+        fontsize="medium",
+        color=ink(ax),
+    )
+    canvas.name_line_ends(ax, lines, [names[feature] for feature in named])
+    return ax
