@@ -161,8 +161,7 @@ def test_cv_for_machines(call):
 def test_cv_searches_radii_and_several_classes(call):
     said = call(
         "cv {data}/plain.npz --target-file {data}/kinds.txt --alphas 6 --radius realised,0.1 "
-        "--sketch randomized --rank 4",
-        code=1,  # the best penalty of one class is the largest of the grid
+        "--sketch randomized --rank 4"
     ).stdout
     assert "low, mid, top" in said
     assert said.startswith("accuracy ") and "\nF1 " in said

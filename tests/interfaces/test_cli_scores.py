@@ -1,4 +1,4 @@
-"""What commands report first: scores with standard errors; solver facts only when asked for."""
+"""What commands report first: scores; solver facts only when asked for."""
 
 import json
 import re
@@ -6,82 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, r2_score
+from sklearn.metrics import f1_score, r2_score
 
 from sketchlasso import SqrtLassoClassifier, save_model
-from sketchlasso.interfaces.commands.scoring import class_scores, r2
 from sketchlasso.io import Table, read_table, write_table
-
-
-def jackknife(score, y, predicted):
-    """Standard error of a score, from its values without each row."""
-    rows = np.arange(len(y))
-    values = np.array([score(y[rows != i], predicted[rows != i]) for i in rows])
-    return np.sqrt((len(y) - 1) / len(y) * np.sum((values - values.mean()) ** 2))
-
-
-def test_r2_is_that_of_scikit_learn_with_the_error_of_the_jackknife():
-    rng = np.random.default_rng(0)
-    y = rng.standard_normal(40)
-    predicted = 0.7 * y + 0.5 * rng.standard_normal(40) + 0.1
-    for unit in (1.0, 1e200):
-        found = r2(unit * y, unit * predicted)
-        assert found.value == pytest.approx(r2_score(y, predicted))
-        assert found.standard_error == pytest.approx(jackknife(r2_score, y, predicted))
-
-
-def test_r2_has_no_error_where_all_rows_but_one_are_alike():
-    for alike in (0.1, 0.3, 1e-3, 7.7):
-        y = np.full(10, alike)
-        y[5] = 0.7
-        assert np.isnan(r2(y, y + 0.01).standard_error)
-    assert np.isnan(r2(np.array([0.0, 1.0]), np.array([1.0, 0.0])).standard_error)
-
-
-@pytest.mark.parametrize("labels", [("a", "b"), ("a", "b", "c", "d")])
-def test_scores_of_classes_are_those_of_scikit_learn_with_the_error_of_the_jackknife(labels):
-    rng = np.random.default_rng(1)
-    y = rng.choice(labels, 50)
-    predicted = np.where(rng.random(50) < 0.6, y, rng.choice(labels, 50))
-    two = len(labels) == 2
-    found = class_scores(y, predicted, labels[1] if two else None)
-
-    def f1(y, predicted):
-        options = {"pos_label": labels[1]} if two else {"average": "macro"}
-        return f1_score(y, predicted, **options)
-
-    for name, score in (("accuracy", accuracy_score), ("F1", f1)):
-        assert found[name].value == pytest.approx(score(y, predicted))
-        assert found[name].standard_error == pytest.approx(jackknife(score, y, predicted))
-
-
-def test_scores_of_few_or_constant_rows_are_not_errors():
-    alone = r2(np.array([2.0]), np.array([1.0]))
-    assert np.isnan(alone.value) and "not defined" in str(alone)
-    assert np.isnan(r2(np.zeros(3), np.zeros(3)).value)
-    found = class_scores(np.array(["a"]), np.array(["b"]), "b")
-    assert (found["accuracy"].value, found["F1"].value) == (0.0, 0.0)
 
 
 def test_a_constant_target_has_no_r2(call):
     rng = np.random.default_rng(0)
     write_table("same.csv", Table(rng.standard_normal((30, 2)), np.ones(30), ("a", "b"), "y"))
     for command in ("fit", "cv"):
-        said = call(f"{command} same.csv -t y").stdout
+        said = call(f"{command} same.csv -t y", 1).stdout
         assert said.startswith("R2") and "not defined for a constant target" in said
-
-
-def test_a_model_without_features_is_reported(call):
-    rng = np.random.default_rng(0)
-    write_table(
-        "noise.csv",
-        Table(rng.standard_normal((40, 3)), rng.standard_normal(40), ("a", "b", "c"), "y"),
-    )
-    said = call("fit noise.csv -t y").stdout
-    assert (
-        "no feature is used at this penalty; give a smaller --alpha, or choose one with cv" in said
-    )
-    assert "no feature is used" not in call("fit noise.csv -t y --alpha 0.1").stdout
 
 
 def test_fit_reports_f1_beside_accuracy(call, files):
@@ -89,21 +25,22 @@ def test_fit_reports_f1_beside_accuracy(call, files):
     y = read_table(files / "sizes.csv", target="size").y
     predicted = np.array(call("predict s.model {data}/sizes.csv").stdout.split())
     assert said[0].split()[:2] == ["accuracy", f"{np.mean(predicted == y):.4f}"]
-    assert said[1].split()[:2] == ["F1", f"{f1_score(y, predicted, pos_label='small'):.4f}"]
+    f1 = f"{f1_score(y, predicted, pos_label='small'):.4f}"
+    assert said[1].split()[:4] == ["F1", "of", "small", f1]
     assert "on the training rows" in said[1]
 
 
-def test_predict_reports_scores_with_errors_wherever_predictions_go(call, files):
+def test_predict_reports_scores_wherever_predictions_go(call, files):
     call("fit {data}/houses.csv -t price --alpha 2 -o h.model")
     first = call("predict h.model {data}/houses.csv -o p.csv").stdout.splitlines()[0]
-    assert first.startswith("R2 ") and " +- " in first
+    assert first.startswith("R2 ")
     printed = call("predict h.model {data}/houses.csv")
     assert len(printed.stdout.splitlines()) == 60
-    assert "sketchlasso: note: R2 0." in printed.stderr and " +- " in printed.stderr
+    assert "sketchlasso: note: R2 0." in printed.stderr
     document = json.loads(call("predict h.model {data}/houses.csv --json").stdout)
     table = read_table(files / "houses.csv", target="price")
     predicted = np.array(document["predictions"])
-    assert document["scores"]["R2"]["value"] == pytest.approx(r2_score(table.y, predicted))
+    assert document["scores"]["R2"] == pytest.approx(r2_score(table.y, predicted))
     assert "R2" not in call("predict h.model {data}/new.csv").stderr
 
 
@@ -117,14 +54,14 @@ def test_labels_that_the_model_does_not_know(call):
     for model, file in (("numbers", "texts"), ("texts", "numbers")):
         result = call(f"predict {model}.model {file}.csv -o p.csv")
         assert "none of the model's classes; 40 rows of such classes count" in result.stderr
-        assert result.stdout.startswith("accuracy  0.0000")
-    assert "accuracy  0.9" in call("predict numbers.model numbers.csv -o p.csv").stdout
+        assert result.stdout.split()[:2] == ["accuracy", "0.0000"]
+    assert call("predict numbers.model numbers.csv -o p.csv").stdout.split()[1] > "0.9"
     # Text of data frames comes as objects, and stays so in a file.
     model = SqrtLassoClassifier().fit(X, np.where(X[:, 0] > 0, "no", "yes").astype(object))
     save_model("objects.model", model, X=X, feature_names=["a", "b"], target_name="y")
     result = call("predict objects.model numbers.csv -o p.csv")
     assert "none of the model's classes; 40 rows" in result.stderr
-    assert "accuracy  0.9" in call("predict objects.model texts.csv -o p.csv").stdout
+    assert call("predict objects.model texts.csv -o p.csv").stdout.split()[1] > "0.9"
 
 
 def test_one_row_has_no_r2_to_report(call, files):
@@ -141,7 +78,7 @@ def test_one_row_has_no_r2_to_report(call, files):
         ("loo {data}/houses.csv -t price", "R2 "),
         ("loo {data}/sizes.csv -t size", "accuracy "),
         ("path {data}/houses.csv -t price --alphas 5", "data "),
-        ("network {data}/houses.csv -t price -o g.json", "data "),
+        ("network {data}/houses.csv --alpha 1 -o g.json", "data "),
     ],
 )
 def test_gaps_and_solver_facts_are_for_verbose(call, line, first):

@@ -160,7 +160,7 @@ def test_two_documents_form_no_topics(ask, tmp_path):
     )
     said = ask("topics fit two.txt -o two.topics").stdout
     assert "each in 1 document or more" in said
-    assert ask("topics list two.topics").stdout.startswith("no topics: ")
+    assert ask("topics list two.topics", 1).stdout.startswith("no topics: ")
 
 
 def test_a_damaged_model(refused, made, tmp_path):

@@ -40,13 +40,14 @@ class Exit(IntEnum):
     FINE = 0, "fine"
     INACCURATE = (
         1,
-        "solved with warnings: some instance missed the tolerance, a search ended at the edge of "
-        "its grid, or a check failed",
+        "the answer cannot be used as it is: the model is empty, or a tolerance, a certificate or "
+        "a check was missed",
     )
     BAD_INPUT = 2, "usage, or input that cannot be used"
     BAD_FILE = 3, "a file is missing, damaged, foreign or cannot be written"
     MISSING_EXTRA = 4, "an optional package is not installed"
     CLUSTER_LOST = 5, "a cluster could not be reached, or was lost"
+    BUG = 70, "an error of sketchlasso itself; its traceback is shown, please report it"
     INTERRUPTED = INTERRUPTED, "interrupted"
 
 
@@ -70,18 +71,15 @@ def resumable(output: Path) -> Iterator[None]:
         ) from None
 
 
-def exit_of(error: Exception) -> Exit | None:
-    """Return the exit code of an error that ends in one line; None for one that is a bug."""
+def exit_of(error: Exception) -> Exit:
+    """Return the exit code of an error; all but those of ours and of the system are bugs."""
     if isinstance(error, MissingExtraError):
         return Exit.MISSING_EXTRA
-    if isinstance(error, StoredFileError):
+    if isinstance(error, StoredFileError | OSError):
         return Exit.BAD_FILE
     if isinstance(error, ClusterLostError):
         return Exit.CLUSTER_LOST
-    # scikit-learn refuses folds, labels and shapes with a plain ValueError.
-    if isinstance(error, SketchlassoError | ValueError):
-        return Exit.BAD_INPUT
-    return None
+    return Exit.BAD_INPUT if isinstance(error, SketchlassoError) else Exit.BUG
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -21,12 +22,17 @@ from sketchlasso import errors
 from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.app import loaded
 from sketchlasso.interfaces.cli import Exit, exit_of
-from sketchlasso.interfaces.commands.outputs import check_files, check_not_read
+from sketchlasso.interfaces.commands.outputs import (
+    check_files,
+    check_folder,
+    check_not_read,
+    check_own,
+)
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
 
 # Warnings after which a command ends with Exit.INACCURATE.
-SHORTFALLS = (errors.InaccurateWarning, errors.GridEdgeWarning)
+SHORTFALLS = (errors.InaccurateWarning, errors.EmptyModelWarning)
 # Parameters whose option has another name, unless the command has one of the same name.
 OTHER_NAMES = {
     "cv": "folds",
@@ -93,12 +99,16 @@ def _run(
     """Run a command and print its report, which also names the command and the files written."""
     files: dict[str, Any] = {name: values[name] for name in ("output", "plot") if name in values}
     options = context.command.params
+    debug, force = values["debug"], values.pop("force", False)
     command = context.command_path.removeprefix(context.find_root().command_path).strip()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             check_files(files)
-            check_not_read(files, [value for name, value in values.items() if name not in files])
+            read = [value for name, value in values.items() if name not in files]
+            check_not_read(files, read)
+            check_own(files, force)
+            check_folder(values.get("folder"), force)
             for name, group in groups.items():
                 values[name] = group(
                     **{field.name: values.pop(field.name) for field in fields(group)}
@@ -106,14 +116,18 @@ def _run(
             report = work(**values)
     except Exception as error:
         code = exit_of(error)
-        if code is None:
-            raise
+        if debug or code is Exit.BUG:
+            traceback.print_exc()
         message = visible(spoken(error, options))
         stop = "" if message.endswith((".", "?")) else "."
         print(f"sketchlasso: {message}{stop}", file=sys.stderr)
+        if code is Exit.BUG:
+            print("sketchlasso: this is an error of ours; please report it.", file=sys.stderr)
         return code
     # Deprecations of other libraries do not concern the user.
     shown = [note for note in caught if issubclass(note.category, UserWarning)]
+    empty = [note for note in shown if issubclass(note.category, errors.EmptyModelWarning)]
+    shown = [note for note in shown if note not in empty[1:]]  # the library says why, we that
     kinds = {spoken(note.message, options): issubclass(note.category, Note) for note in shown}
     written = [("wrote", str(path)) for path in files.values() if path is not None]
     data = {"command": command, **files, **report.data}
@@ -148,6 +162,9 @@ def _parameters(
             _parameter(field.name, own[field.name], field.default, panel)
             for field in fields(groups[name])
         ]
+    if {"output", "plot", "folder"} & {parameter.name for parameter in found}:
+        help = "Replace existing files, also those that sketchlasso did not write."
+        found.append(_parameter("force", Annotated[bool, help], False))
     return found
 
 

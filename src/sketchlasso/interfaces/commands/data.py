@@ -70,6 +70,13 @@ class Given:
         """Return whether y means classes: as asked, else if it is text or has two values."""
         y = self.response
         text, count = y.dtype.kind == "U", len(np.unique(y))
+        if y.ndim > 1:
+            if text or asked:
+                raise InvalidInputError(
+                    f"the target of {self.source} has {y.shape[1]} columns, but classes are one "
+                    "column; name one of them with --target, or give --regress for numbers."
+                )
+            return False
         if text and asked is False:
             raise InvalidInputError(
                 f"--regress was given, but the target of {self.source} is text such as "
@@ -90,14 +97,25 @@ class Given:
             )
         return text or (count == 2 if asked is None else asked)
 
-    def signs(self, asked: bool | None) -> tuple[Any, Any]:
+    def one_response(self) -> Any:
+        """Return y (m,); refuse several columns."""
+        y = self.response
+        if y.ndim > 1:
+            raise InvalidInputError(
+                f"the target of {self.source} has {y.shape[1]} columns, but this command takes "
+                "one; write each to a file of its own, or use fit, cv or path."
+            )
+        return y
+
+    def signs(self, asked: bool | None, *, single: bool = True) -> tuple[Any, Any]:
         """Return y as numbers, and the two classes if it means classes.
 
-        -1 stands for the first of two classes and +1 for the second.
+        -1 stands for the first of two classes and +1 for the second. Several columns of numbers
+        are refused unless `single` is false.
         """
         y = self.response
         if not self.is_classification(asked):
-            return y, None
+            return self.one_response() if single else y, None
         classes = np.unique(y)
         if len(classes) != 2:
             raise InvalidInputError(

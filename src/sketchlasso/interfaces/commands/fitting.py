@@ -20,8 +20,8 @@ from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.scoring import (
     Score,
     held_out_scores,
+    model_scores,
     score_facts,
-    training_scores,
 )
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -167,8 +167,9 @@ def fit(
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
-        scores = training_scores(estimator, given)
+        scores = model_scores(estimator, given, estimator.predict(given.X))
         finished = result.finish(estimator, given, seconds)
+    _warn_if_empty(estimator, NOTHING_USED)
     return Report(
         data={
             **_data(estimator, given),
@@ -181,7 +182,7 @@ def fit(
             *finished,
         ),
         sheets=describe.effect_sheet(estimator, given, result.top),
-        closing="" if np.any(estimator.coef_) else NOTHING_USED,
+        fell_short=not np.any(estimator.coef_),
     )
 
 
@@ -217,6 +218,7 @@ def cv(
         seconds = perf_counter() - start
         estimator.set_params(cv=search.folds)
         finished = result.finish(estimator, given, seconds)
+    _warn_if_empty(estimator, "the penalty that scored best uses no feature")
     scores, curves = held_out_scores(estimator, given, rows), describe.score_curves(estimator)
     where = f"on held-out rows ({search.folds} folds, {search.split})"
     return Report(
@@ -245,7 +247,13 @@ def cv(
             *describe.effect_sheet(estimator, given, result.top),
             *(describe.curve_sheet(curves[0], metric) if result.verbose else ()),
         ),
+        fell_short=not np.any(estimator.coef_),
     )
+
+
+def _warn_if_empty(estimator: Model, words: str) -> None:
+    if not np.any(estimator.coef_):
+        warnings.warn(sl.errors.EmptyModelWarning(words), stacklevel=2)
 
 
 def _searched(

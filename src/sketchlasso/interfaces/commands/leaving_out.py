@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -13,10 +14,10 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands import options, scoring
-from sketchlasso.interfaces.commands.data import at_work, read_given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.outputs import check_table, write_columns
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, sheet_of
-from sketchlasso.interfaces.commands.screen import Screen, Watcher
+from sketchlasso.interfaces.commands.screen import Note, Screen, Watcher
 from sketchlasso.interfaces.commands.solving import sketch_words
 from sketchlasso.types import FloatArray, IntArray
 
@@ -42,14 +43,15 @@ def loo(
 ) -> Report:
     """Leave every row out once, and report which rows matter.
 
-    Each row is predicted by a model that was fitted without it.
+    Each row is predicted by a model that was fitted without it. Standard deviations that columns
+    are divided by are those of all rows.
     """
     model.refuse("loo", "relaxed")
     check_table(output)
     given = read_given(file, data, needs_target=True)
     y, classes = given.signs(model.classify)
-    stored = None if from_model is None else _stored(from_model, alpha)
-    X, _ = model.scaled(given.X, stored)
+    stored = None if from_model is None else _stored(from_model, alpha, given, classes)
+    X, scales = model.scaled(given.X, stored)
     chosen = _drawn(rows, len(y), model.seed)
     start = perf_counter()
     with screen.watching("leave-one-out") as watch, at_work(given, data, watch):
@@ -57,6 +59,13 @@ def loo(
         sketch, found = _leave_out(model, X, y, chosen, watch, alpha=level, radius=radius)
     seconds = perf_counter() - start
     given.note_on_gaps("gaps were filled from all rows before rows were left out")
+    if scales is not None:
+        warnings.warn(
+            "columns were divided by their standard deviations over all rows, also of the row that "
+            "is left out; --no-standardize leaves them as they are",
+            Note,
+            stacklevel=2,
+        )
     scores = _scores(found, y, classes)
     numbers = given.rows[found.rows] + 1
     columns = {
@@ -71,7 +80,7 @@ def loo(
         data={
             "target": given.target_name,
             "alpha": level,
-            "scores": scoring.score_data(scores),
+            "scores": scoring.score_values(scores),
             "row": numbers,
             **columns,
             "worst_gap": float(found.relative_gap.max()),
@@ -128,8 +137,8 @@ def _penalty(
     return level, float(np.ravel(stored.radius_)[0]) if model.radius is None else model.radius
 
 
-def _stored(from_model: Path, alpha: str | None) -> Model:
-    """Return the model that --model names, which must have one penalty for all features."""
+def _stored(from_model: Path, alpha: str | None, given: Given, classes: Any) -> Model:
+    """Return the model that --model names: of these data, with one penalty for all features."""
     if alpha is not None:
         raise InvalidInputError(
             "--alpha and --model were given, but both name the penalty; give one of them."
@@ -144,6 +153,21 @@ def _stored(from_model: Path, alpha: str | None) -> Model:
         raise InvalidInputError(
             f"{from_model} has a rigorous penalty, with a loading for each feature, but "
             "leave-one-out takes one penalty for all; give it by --alpha."
+        )
+    facts = sl.io.stored_info(from_model).facts
+    if facts["target_name"] != given.target_name or hasattr(stored, "classes_") != (
+        classes is not None
+    ):
+        raise InvalidInputError(
+            f"{from_model} is a model of the target {facts['target_name'] or '(unnamed)'}, but "
+            f"that of {given.source} is {given.target_name or '(unnamed)'}; give the target of the "
+            "fit, or the penalty by --alpha."
+        )
+    if facts["fingerprint"] != sl.engine.fingerprint(given.X):
+        raise InvalidInputError(
+            f"{from_model} was fitted on other data than {given.source} as it is read here, but "
+            "leave-one-out takes the rows of the fit away; give the file and the options of the "
+            "fit, or the penalty by --alpha."
         )
     return stored
 
@@ -162,8 +186,9 @@ def _scores(found: sl.LeaveOneOut, y: FloatArray, classes: Any) -> dict[str, sco
     """Score the predictions of left-out rows; y is +1 and -1 for two classes."""
     truth = y[found.rows]
     if classes is None:
-        return {"R2": scoring.r2(truth, found.predictions)}
-    return scoring.class_scores(truth, np.where(found.predictions > 0, 1.0, -1.0), 1.0)
+        return scoring.regression_scores(truth, found.predictions)
+    labels = classes[(truth > 0).astype(int)]
+    return scoring.class_scores(labels, classes[(found.predictions > 0).astype(int)], classes)
 
 
 def _influence_sheet(found: sl.LeaveOneOut, numbers: IntArray, top: int) -> tuple[Sheet, ...]:

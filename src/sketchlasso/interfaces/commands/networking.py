@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +117,10 @@ def network(
     graph = found.graph(rule, min_stability=asked.min_stability)
     if drop_isolated:
         graph.remove_nodes_from([name for name, links in graph.degree if links == 0])
+    if not graph.edges:
+        warnings.warn(
+            "there are no links at this penalty; give a smaller --alpha, or --rule or", stacklevel=2
+        )
     written = outputs.write_graph(graph, output, communities, seed, noun="column", verb="explains")
     details = (
         ("regressions", f"{len(found.targets) * (1 + found.n_half_samples)} in {seconds:.2f} s"),
@@ -135,6 +140,7 @@ def network(
         },
         facts=(*first, *written.facts, *(details if verbose else ())),
         sheets=(*_links_sheet(graph, top), *written.sheets),
+        fell_short=not graph.edges,
         closing=f"explore it in the browser: {program()} explore {output} --open",
     )
 

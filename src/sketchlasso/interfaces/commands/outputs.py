@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from glob import glob
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.errors import (
+    InvalidInputError,
+    MissingExtraError,
+    SketchlassoError,
+    StoredFileError,
+)
 from sketchlasso.interfaces.commands.data import TABLES
 from sketchlasso.interfaces.commands.report import Report, Sheet
 
 COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
+CREATOR = "sketchlasso"  # in the metadata of pictures
+# What pictures and graphs that sketchlasso wrote have near their beginning.
+OWN_MARKS = (CREATOR.encode(), b'attr.name="rule"', b'title="sign"', b'{"rule": ')
+BEGINNING = 4096
+# Columns by which its tables are known.
+OWN_HEADS = (
+    {"alpha", "intercept"},
+    {"prediction"},
+    {"feature", "estimate", "standard_error"},
+    {"feature", "frequency", "selected"},
+    {"source", "target", "weight", "sign"},
+)
 # Inches of one panel.
 PANEL = (5.2, 4.0)
 COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
@@ -47,19 +66,66 @@ def check_files(files: Mapping[str, Path | None]) -> None:
 def check_not_read(files: Mapping[str, Path | None], values: Iterable[Any]) -> None:
     """Refuse, before the work, files that would replace each other or what the command reads.
 
-    `files` are those of the options --output and --plot, and `values` all other arguments.
+    `files` are those of the options --output and --plot, and `values` all other arguments. Folders
+    and patterns among them stand for the files that they lead to, and so does text that happens to
+    be the path of a file, such as a ready sketch.
     """
     given = [each for value in values for each in (value if isinstance(value, list) else [value])]
-    used = {os.path.realpath(path) for path in given if isinstance(path, Path)}
+    used: set[str] = set()
+    for path in given:
+        if isinstance(path, str | Path):
+            used.update(map(os.path.realpath, (str(path), *glob(str(path), recursive=True))))
+    folders = [path for path in used if os.path.isdir(path)]
     for name, path in files.items():
         if path is None:
             continue
-        if os.path.realpath(path) in used:
+        target = os.path.realpath(path)
+        inside = any(Path(target).is_relative_to(folder) for folder in folders)
+        if target in used or (inside and os.path.exists(target)):
             raise InvalidInputError(
                 f"--{name} {path} would replace a file that this command reads or writes; choose "
                 "another name."
             )
-        used.add(os.path.realpath(path))
+        used.add(target)
+
+
+def check_own(files: Mapping[str, Path | None], force: bool) -> None:
+    """Refuse, before the work, to replace a file that sketchlasso did not write."""
+    for name, path in files.items():
+        if path is None or force or not path.is_file() or path.stat().st_size == 0 or _own(path):
+            continue
+        raise InvalidInputError(
+            f"--{name} {path} names a file that exists and was not written by this command; choose "
+            "another name, or give --force to replace it."
+        )
+
+
+def check_folder(folder: Path | None, force: bool) -> None:
+    """Refuse, before the work, to write into a folder of other files."""
+    if folder is None or force or not folder.is_dir() or (folder / "topics.json").exists():
+        return
+    if any(folder.iterdir()):
+        raise InvalidInputError(
+            f"{folder} is a folder that holds other files; choose another name, or give --force to "
+            "write into it."
+        )
+
+
+def _own(path: Path) -> bool:
+    """Return whether sketchlasso wrote a file, by what such files begin with."""
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
+            content = file.read(-1 if path.suffix.lower() == ".pdf" else BEGINNING)
+        first = content.partition(b"\n")[0].decode(errors="replace").strip()
+        heading = set(first.replace('"', "").replace("\t", ",").split(","))
+        if any(mark in content for mark in OWN_MARKS):
+            return True
+        if any(head <= heading for head in OWN_HEADS):
+            return True
+        sl.io.stored_info(path)
+    except (SketchlassoError, OSError, EOFError):
+        return False
+    return True
 
 
 def check_table(path: Path | None, text: bool = False) -> None:
@@ -114,8 +180,10 @@ def save_picture(axes: Any, path: Path) -> None:
     # A link stays, and the file behind it is replaced.
     target = Path(os.path.realpath(path))
     partial = target.with_name(f".{target.name}.partial")
+    kind = path.suffix[1:].lower()
+    mark = {"Software" if kind == "png" else "Creator": CREATOR}
     try:
-        axes.figure.savefig(partial, format=path.suffix[1:].lower(), dpi=150)
+        axes.figure.savefig(partial, format=kind, dpi=150, metadata=mark)
         partial.replace(target)
     except OSError as problem:
         raise StoredFileError(

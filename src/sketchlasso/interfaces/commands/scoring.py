@@ -1,9 +1,9 @@
-"""How good predictions are: R2, or accuracy and F1, with their standard errors."""
+"""How good predictions are: R2, or accuracy and F1."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,18 +15,14 @@ from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.report import Facts, counted, label
 from sketchlasso.interfaces.commands.screen import Note
 from sketchlasso.interfaces.plots.search import over_folds
-from sketchlasso.types import FloatArray
-
-# Values count as equal if leaving one value out reduces their sum of squares about the mean to
-# less than this share of it.
-ALIKE = 1e-12
 
 
 class Score(NamedTuple):
-    """A score and its standard error."""
+    """A score, its standard error over folds if there are any, and the class it is of."""
 
     value: float
-    standard_error: float
+    standard_error: float = float("nan")
+    of: str = ""
 
     def __str__(self) -> str:
         if np.isnan(self.value):
@@ -37,24 +33,27 @@ class Score(NamedTuple):
 
 def score_facts(scores: dict[str, Score], where: str = "") -> Facts:
     """Return scores for people; `where` says on which rows."""
-    return tuple((name, f"{score} {where}".rstrip()) for name, score in scores.items())
+    return tuple(
+        (f"{name} of {score.of}" if score.of else name, f"{score} {where}".rstrip())
+        for name, score in scores.items()
+    )
 
 
-def score_data(scores: dict[str, Score]) -> dict[str, dict[str, float]]:
+def score_values(scores: dict[str, Score]) -> dict[str, float]:
     """Return scores for machines."""
-    return {name: score._asdict() for name, score in scores.items()}
+    return {name: score.value for name, score in scores.items()}
 
 
 def model_scores(model: Model, given: Given, predicted: Any) -> dict[str, Score]:
-    """Score a model's predictions (m,) of the rows of a file."""
+    """Score a model's predictions (m,) or (m, t) of the rows of a file."""
     y = given.response
     if not hasattr(model, "classes_"):
-        return {"R2": r2(y, predicted)}
+        return regression_scores(y, predicted)
     classes = model.classes_
     kinds = {y.dtype.kind, classes.dtype.kind}
     if kinds & {"U", "O"} and kinds != {"U"}:
         # Labels may be numbers here and text there; text of data frames comes as objects.
-        y, predicted, classes = map(_as_text, (y, predicted, classes))
+        y, predicted, classes = (np.array(list(map(label, v))) for v in (y, predicted, classes))
     strange = ~np.isin(y, classes)
     if strange.any():
         warnings.warn(
@@ -64,93 +63,49 @@ def model_scores(model: Model, given: Given, predicted: Any) -> dict[str, Score]
             Note,
             stacklevel=2,
         )
-    return class_scores(y, predicted, classes[1] if len(classes) == 2 else None)
+    return class_scores(y, predicted, classes)
 
 
-def _as_text(labels: Any) -> Any:
-    """Return labels (m,) as text."""
-    different, places = np.unique(labels, return_inverse=True)
-    return np.array([label(value) for value in different])[places]
+def regression_scores(y: Any, predicted: Any) -> dict[str, Score]:
+    """Return R2 of predictions (m,), or (m, t) of t targets: their mean and each of them."""
+    from sklearn.metrics import r2_score  # help pages do not need it
+
+    unit = float(np.abs(y).max()) or 1.0  # squares of huge numbers overflow
+    truth, guessed = (values.reshape(len(y), -1) / unit for values in (y, predicted))
+    each = np.full(truth.shape[1], np.nan)
+    varies = np.ptp(truth, axis=0) > 0
+    if varies.any():
+        values = r2_score(truth[:, varies], guessed[:, varies], multioutput="raw_values")
+        each[varies] = values
+    if len(each) == 1:
+        return {"R2": Score(float(each[0]))}
+    parts = {f"R2 of target {t}": Score(float(value)) for t, value in enumerate(each, 1)}
+    return {"R2": Score(float(np.nanmean(each)) if varies.any() else np.nan), **parts}
 
 
-def training_scores(model: Model, given: Given) -> dict[str, Score]:
-    """Score a model on the rows it was fitted to; their standard errors would mislead."""
-    found = model_scores(model, given, model.predict(given.X))
-    return {name: score._replace(standard_error=np.nan) for name, score in found.items()}
+def class_scores(y: Any, predicted: Any, classes: Any) -> dict[str, Score]:
+    """Return accuracy and F1 of predicted classes (m,).
 
-
-def r2(y: FloatArray, predicted: FloatArray) -> Score:
-    """Return R2 of predictions (m,), with its standard error by the jackknife.
-
-    Without row i the sums of squares, of residuals r and about the mean, are smaller by
-
-        r_i^2    and    (y_i - mean(y))^2 m / (m - 1)
+    F1 is that of the second of two classes, and the mean over more.
     """
-    m, unit = len(y), float(np.abs(y).max()) or 1.0
-    # R2 has no unit, and squares of huge numbers overflow.
-    y, predicted = y / unit, predicted / unit
-    residuals, spreads = (y - predicted) ** 2, (y - y.mean()) ** 2
-    total = float(spreads.sum()) or np.nan
-    rest = total - spreads * m / max(m - 1, 1)
-    # Without the only row that differs, the rest is zero up to rounding.
-    rest = np.where(rest > ALIKE * total, rest, np.nan)
-    without = 1.0 - (residuals.sum() - residuals) / rest
-    return Score(1.0 - float(residuals.sum()) / total, _jackknife(without, np.ones(m)))
+    from sklearn.metrics import accuracy_score, f1_score
 
-
-def class_scores(y: Any, predicted: Any, positive: Any = None) -> dict[str, Score]:
-    """Return accuracy and F1 of predicted classes (m,), with standard errors by the jackknife.
-
-    F1 is that of the class `positive`, and without one the mean over the classes.
-    """
-    labels, codes = np.unique(np.concatenate([y, predicted]), return_inverse=True)
-    true, guessed = codes[: len(y)], codes[len(y) :]
-    table = np.zeros((len(labels), len(labels)))
-    np.add.at(table, (true, guessed), 1.0)
-    judged = np.ones(len(labels), dtype=bool) if positive is None else labels == positive
-
-    def f1(table: FloatArray) -> float:
-        twice = table.sum(axis=0) + table.sum(axis=1)
-        each = 2.0 * np.diag(table) / np.maximum(twice, 1.0)
-        among = judged & ((twice > 0) | (positive is not None))
-        return float(each[among].mean()) if among.any() else 0.0
-
-    def accuracy(table: FloatArray) -> float:
-        return float(np.trace(table) / table.sum())
-
-    return {"accuracy": _of_table(accuracy, table), "F1": _of_table(f1, table)}
-
-
-def _of_table(score: Callable[[FloatArray], float], table: FloatArray) -> Score:
-    """Score a table (k, k) of rows by class and prediction: all rows of a cell count alike."""
-    cells = np.argwhere(table > 0)
-    without = []
-    for place in map(tuple, cells):
-        one_less = table.copy()
-        one_less[place] -= 1.0
-        without.append(score(one_less) if one_less.any() else np.nan)
-    return Score(score(table), _jackknife(np.array(without), table[tuple(cells.T)]))
-
-
-def _jackknife(without: FloatArray, counts: FloatArray) -> float:
-    """Return the standard error of a score from its values without each of m rows.
-
-        sqrt((m - 1) / m  sum over rows of (value without it - their mean)^2)
-
-    Each value of `without` is that of `counts` rows.
-    """
-    m = counts.sum()
-    mean = counts @ without / m
-    return float(np.sqrt((m - 1) / m * (counts @ (without - mean) ** 2)))
+    two = len(classes) == 2
+    f1 = f1_score(
+        y, predicted, labels=classes[1:] if two else None, average="macro", zero_division=0.0
+    )
+    return {
+        "accuracy": Score(float(accuracy_score(y, predicted))),
+        "F1": Score(float(f1), of=label(classes[1]) if two else ""),
+    }
 
 
 def held_out_scores(
     estimator: Search, given: Given, folds: Sequence[tuple[Any, Any]]
 ) -> dict[str, Score]:
-    """Return mean and standard error over the folds of R2, or of accuracy and F1.
+    """Return mean and standard error over the folds of the scores of out-of-fold predictions.
 
-    The scores are those of out-of-fold predictions. F1 is that of the second of two classes, and
-    the mean over the classes of more. The `folds` are the rows that each trained on and held out.
+    The `folds` are the rows that each trained on and held out.
     """
     given.note_on_gaps(
         "gaps were filled from all rows, because --sketch was made from them"
@@ -160,16 +115,19 @@ def held_out_scores(
     )
     y = given.response
     if isinstance(estimator, sl.SqrtLassoCV):
-        values = out_of_fold(estimator, given, folds, y[:, None], estimator.oof_prediction_)
-        scores = [{"R2": r2(y[rows], values[rows])} for _, rows in folds]
+        Y = y.reshape(len(y), -1)
+        values = out_of_fold(estimator, given, folds, Y, estimator.oof_prediction_)
+        scores = [regression_scores(y[rows], values[rows]) for _, rows in folds]
     else:
-        classes, own = np.unique(y, return_inverse=True)
-        two = len(classes) == 2
-        signs = class_signs(y, classes).reshape(len(own), -1)
+        classes = estimator.classes_
+        signs = class_signs(y, classes).reshape(len(y), -1)
         values = out_of_fold(estimator, given, folds, signs, estimator.oof_decision_)
-        codes = (values > 0).astype(int) if two else values.argmax(axis=1)
-        scores = [class_scores(own[rows], codes[rows], 1 if two else None) for _, rows in folds]
-    return {name: _over_folds([one[name].value for one in scores]) for name in scores[0]}
+        chosen = (values > 0).astype(int) if len(classes) == 2 else values.argmax(axis=1)
+        scores = [class_scores(y[rows], classes[chosen[rows]], classes) for _, rows in folds]
+    return {
+        name: _over_folds([one[name].value for one in scores], score.of)
+        for name, score in scores[0].items()
+    }
 
 
 def out_of_fold(
@@ -206,7 +164,7 @@ def out_of_fold(
     return found.reshape(shared.shape)
 
 
-def _over_folds(values: Sequence[float]) -> Score:
+def _over_folds(values: Sequence[float], of: str) -> Score:
     """Return mean and standard error over the folds where a score is defined."""
     (mean,), (error,) = over_folds(np.array([values]))
-    return Score(float(mean), np.nan if np.isnan(mean) else float(error))
+    return Score(float(mean), np.nan if np.isnan(mean) else float(error), of)

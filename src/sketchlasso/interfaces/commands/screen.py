@@ -37,6 +37,7 @@ class Screen:
 
     json: Annotated[bool, "Print one JSON document and nothing else."] = False
     quiet: Annotated[bool, "Print warnings and errors only."] = False
+    debug: Annotated[bool, "Print the traceback of an error."] = False
 
     def show(self, report: Report, remarks: Sequence[str], notes: Sequence[str] = ()) -> None:
         """Print a report on stdout, and warnings and notes on stderr."""

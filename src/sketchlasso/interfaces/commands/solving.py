@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -119,7 +121,7 @@ def path(
     model.refuse("path", "relaxed")
     check_table(output)
     given = read_given(file, data, needs_target=True)
-    y, classes = given.signs(model.classify)
+    y, classes = given.signs(model.classify, single=False)
     X, scales = model.scaled(given.X)
     start = perf_counter()
     with screen.watching("solving the path") as watch, at_work(given, data, watch):
@@ -138,8 +140,13 @@ def path(
         )
         columns = _columns(found, X, y)
     seconds = perf_counter() - start
+    if not np.any(found.models.n_nonzero):
+        warnings.warn(
+            sl.errors.EmptyModelWarning("no feature is used at any of these penalties"),
+            stacklevel=2,
+        )
     if output is not None:
-        sl.io.write_table(output, _coefficient_table(found, scales, given))
+        sl.io.write_table(output, _coefficient_table(found, columns, scales, given))
     if plot is not None:
         _draw(found, given.names, plot, scaled=scales is not None)
     return Report(
@@ -154,7 +161,8 @@ def path(
             *given.facts(classes),
             *((("sketch", sketch_words(sketch)), ("seconds", f"{seconds:.2f}")) if verbose else ()),
         ),
-        sheets=(_thinned(found, columns, given.names, verbose),),
+        sheets=_sheets(found, columns, given.names, verbose),
+        fell_short=not np.any(found.models.n_nonzero),
     )
 
 
@@ -167,8 +175,11 @@ def _draw(found: sl.Path, names: Sequence[str] | None, plot: Path, *, scaled: bo
 
 
 def _columns(found: sl.Path, X: Any, y: Any) -> dict[str, Any]:
-    """Return columns with one entry per instance, in the order of radii, then penalties."""
+    """Return columns with one entry per instance, in the order of targets, radii, penalties."""
+    targets, *rest = found.alphas.shape
+    several = {"response": np.repeat(np.arange(1, targets + 1), np.prod(rest))}
     return {
+        **(several if targets > 1 else {}),
         "alpha": found.alphas.ravel(),
         "radius": found.radius,
         "nonzero": found.models.n_nonzero,
@@ -178,12 +189,33 @@ def _columns(found: sl.Path, X: Any, y: Any) -> dict[str, Any]:
     }
 
 
-def _thinned(
+def _sheets(
     found: sl.Path, columns: dict[str, Any], names: Sequence[str] | None, verbose: bool
+) -> tuple[Sheet, ...]:
+    """List penalties of every target."""
+    numbers = columns.get("response", np.ones(len(columns["alpha"]), dtype=int))
+    rest = {name: column for name, column in columns.items() if name != "response"}
+    return tuple(
+        _thinned(found, rest, np.flatnonzero(numbers == t), names, verbose)
+        if numbers[-1] == 1
+        else replace(
+            _thinned(found, rest, np.flatnonzero(numbers == t), names, verbose),
+            title=f"target {t}",
+        )
+        for t in range(1, numbers[-1] + 1)
+    )
+
+
+def _thinned(
+    found: sl.Path,
+    columns: dict[str, Any],
+    among: IntArray,
+    names: Sequence[str] | None,
+    verbose: bool,
 ) -> Sheet:
-    """List instances that are evenly spaced, with the first and the last."""
-    count = len(columns["alpha"])
-    places = evenly(count, SHOWN)
+    """List instances `among` all that are evenly spaced, with the first and the last."""
+    count = len(among)
+    places = among[evenly(count, SHOWN)]
     shown = {name.replace("_", " "): column[places] for name, column in columns.items()}
     if not verbose:
         several = len(np.unique(columns["radius"])) > 1
@@ -208,16 +240,20 @@ def _new_features(coef: Any, places: IntArray, names: Sequence[str] | None) -> l
     return found
 
 
-def _coefficient_table(found: sl.Path, scales: FloatArray | None, given: Given) -> sl.io.Table:
+def _coefficient_table(
+    found: sl.Path, columns: dict[str, Any], scales: FloatArray | None, given: Given
+) -> sl.io.Table:
     coef = found.models.coef
     used = np.unique(coef.indices[coef.data != 0])
     values = coef[:, used].toarray()
     if scales is not None:
         values = values / scales[used]
     names = (feature_name(given.names, int(j)) for j in used)
-    first = ("alpha", "intercept")
+    first = tuple(name for name in ("response", "alpha") if name in columns)
+    heads = (*first, "intercept")
+    numbers = [*(columns[name] for name in first), found.models.intercept, values]
     return sl.io.Table(
-        np.column_stack([found.alphas.ravel(), found.models.intercept, values]),
+        np.column_stack(numbers),
         None,
-        (*first, *(f"{name} (feature)" if name in first else name for name in names)),
+        (*heads, *(f"{name} (feature)" if name in heads else name for name in names)),
     )

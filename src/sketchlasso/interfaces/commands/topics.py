@@ -246,7 +246,9 @@ def list_topics(model: TopicModel, asked: TopicOptions, screen: Screen) -> Repor
         sheets.append(Sheet("share of each topic by group", ("group", *numbers), parts))
         data["over"] = {"groups": names, "shares": shares}
     if not found.topics:
-        return Report(data, text="no topics: the words form no groups; fit more documents")
+        return Report(
+            data, text="no topics: the words form no groups; fit more documents", fell_short=True
+        )
     return Report(data, sheets=tuple(sheets))
 
 

@@ -27,7 +27,7 @@ from sketchlasso.interfaces.commands.options import (
 )
 from sketchlasso.interfaces.commands.outputs import check_table
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, label, short
-from sketchlasso.interfaces.commands.scoring import model_scores, score_data, score_facts
+from sketchlasso.interfaces.commands.scoring import model_scores, score_facts, score_values
 from sketchlasso.interfaces.commands.screen import Note, Screen
 from sketchlasso.types import FloatArray
 
@@ -93,12 +93,18 @@ def _predicted(
     if predictions.dtype == object:
         predictions = predictions.astype(str)  # labels of a data frame are text in objects
     document: dict[str, Any] = {"n_samples": len(predictions)}
+    empty = not np.any(getattr(estimator, "coef_", True))
+    if empty:
+        warnings.warn(
+            sl.errors.EmptyModelWarning("the model uses no feature, so it predicts a constant"),
+            stacklevel=2,
+        )
     scored: Facts = ()
-    if given.y is not None and given.y.ndim == predictions.ndim == 1:
+    if given.y is not None and given.y.shape == predictions.shape:
         scores = model_scores(estimator, given, predictions)
         defined = {name: score for name, score in scores.items() if not np.isnan(score.value)}
         scored = score_facts(defined)
-        document["scores"] = score_data(scores)
+        document["scores"] = score_values(scores)
     facts = [*scored, ("data", given.words()), ("model", model_words(estimator))]
     ends = None
     if interval is not None:
@@ -162,7 +168,7 @@ def certify(
     file: File,
     data: DataOptions,
     screen: Screen,
-    tol: Annotated[float | None, "End with exit code 1 if a gap is above this."] = None,
+    tol: Annotated[float, "End with exit code 1 if a relative gap is above this."] = CONCLUSIVE,
 ) -> Report:
     """Prove how far a model is from the optimum.
 
@@ -217,7 +223,7 @@ def certify(
             ),
         ),
         sheets=(Sheet("full problem", heads, rows),),
-        fell_short=tol is not None and worst > tol,
+        fell_short=worst > tol,
     )
 
 
