@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
+from sketchlasso.interfaces.cli import Interrupted
 from sketchlasso.interfaces.commands.images import TopicModel
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
@@ -49,7 +50,8 @@ class ViewOptions:
         """
         where = (self.host, self.port, self.open)
         hosts = self.allowed_host or ()
-        with redirect_stdout(sys.stderr) if screen.json else nullcontext():
+        # uvicorn ends at Ctrl-C and then sends it again.
+        with suppress(Interrupted), redirect_stdout(sys.stderr) if screen.json else nullcontext():
             serve_explorer(shown, images, *where, source=source, allowed_hosts=hosts)
         return Report(data, text="the explorer ended")
 
