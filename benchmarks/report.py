@@ -86,7 +86,7 @@ class Report:
             "notes": self.notes,
             "rows": self.rows,
         }
-        write_whole(self._path("json"), json.dumps(_plain(content), indent=1) + "\n")
+        write_whole(self._path("json"), as_json(content) + "\n")
         write_whole(self._path("md"), self.markdown())
 
     def _path(self, kind: str) -> Path:
@@ -127,6 +127,11 @@ def format_cell(name: str, value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {format_cell(name, item)}" for key, item in value.items())
     return str(value).replace("|", "/")
+
+
+def as_json(value: Any) -> str:
+    """A JSON document; numbers that are not finite become null."""
+    return json.dumps(_plain(value), indent=1, ensure_ascii=False)
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,8 @@
 """Compute every table and figure of the paper again: ``python -m reproduction``.
 
-Results are kept in one file per experiment: a stopped run continues where it was, and what
-is finished is not run again unless settings or code have changed. Without --quick the data sets
-are read from the folder that SKETCHLASSO_DATA names.
+Results are kept in one file per experiment: a stopped run continues where it was, and what is
+finished is not run again unless the settings have changed or --again names it. Without --quick the
+data sets are read from the folder that SKETCHLASSO_DATA names.
 """
 
 from __future__ import annotations
@@ -10,17 +10,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from reproduction.document import Document
 from reproduction.experiment import Plan
 from reproduction.experiments import EXPERIMENTS
+from reproduction.report import write_report
 from reproduction.runner import run_experiments
-from reproduction.writing import write_report
-
-__all__ = ["main"]
 
 DATA_VARIABLE = "SKETCHLASSO_DATA"
 FEWEST_ROWS = 50
@@ -40,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_report(options.output, EXPERIMENTS)
         _print_line(f"interrupted; {options.output} has what is finished. Run it again to go on.")
         return 130
-    _summarise(options.output, write_report(options.output, EXPERIMENTS))
+    for verdict, count in write_report(options.output, EXPERIMENTS).items():
+        _print_line(f"{count:3} {verdict}")
+    _print_line(f"report: {options.output / 'paper.html'}")
     return int(any(outcome.status == "failed" for outcome in outcomes))
 
 
@@ -85,12 +83,6 @@ def _names(given: str) -> tuple[str, ...]:
                 f"{name!r} is not an experiment; choose from {', '.join(NAMES)}."
             )
     return names
-
-
-def _summarise(output: Path, document: Document) -> None:
-    for verdict, count in Counter(str(row[3]) for row in document.summary.rows).items():
-        _print_line(f"{count:3} {verdict}")
-    _print_line(f"report: {output / 'paper.html'}")
 
 
 def _print_line(line: str) -> None:

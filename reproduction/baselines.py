@@ -7,8 +7,6 @@ from benchmarks.harness import run_steps
 from reproduction.contenders import steps_of
 from reproduction.experiment import Report, Results
 
-__all__ = ["every_fold", "one_full_solve"]
-
 
 def one_full_solve(name: str, about: Results, chosen: Results, limit: float | None) -> Results:
     """One problem on the full data by a second-order solver, or a lower bound from fewer rows.

@@ -30,15 +30,6 @@ from reproduction.data import folds, load
 from sketchlasso.engine import Batch
 from sketchlasso.errors import MissingExtraError
 
-__all__ = [
-    "CONTENDERS",
-    "FULL_BARRIER",
-    "FULL_CONIC",
-    "clarabel_answer",
-    "clarabel_on_sketch",
-    "steps_of",
-]
-
 FULL_CONIC, FULL_BARRIER = "full_conic", "full_barrier"
 
 

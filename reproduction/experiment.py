@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
-from reproduction.paper_figures import PAPER
-from sketchlasso.interfaces.commands.report import Sheet
+from benchmarks.report import format_cell
 
-__all__ = ["Experiment", "Finding", "Picture", "Plan", "Report", "Results", "Verdict"]
+from reproduction.paper_figures import PAPER
 
 # What a results file holds, as JSON has it.
 Results: TypeAlias = dict[str, Any]
 Report: TypeAlias = Callable[[str], None]
-Verdict: TypeAlias = Literal["reproduced", "better", "not reproduced", "beyond the paper"]
+Verdict: TypeAlias = Literal[
+    "reproduced", "better", "not reproduced", "beyond the paper", "not judged"
+]
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the summary.
+    """One line of the summary: a claim, the paper's figure and ours, and what we found.
 
-    Attributes
-    ----------
-    claim : str
-        What the paper says, or what it leaves open.
-    paper, ours : str
-        Its figure and ours.
-    verdict : {"reproduced", "better", "not reproduced", "beyond the paper"}
-    why : str
-        What we found, as a sentence.
+    A claim about `timing` is not judged in the quick form, where data are too small for it.
     """
 
     claim: str
@@ -57,20 +50,12 @@ class Finding:
     ours: str
     verdict: Verdict
     why: str
+    timing: bool = False
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that is not drawn yet.
-
-    Attributes
-    ----------
-    draw : callable
-        Draws on a Matplotlib figure.
-    size : tuple of float
-        Inches.
-    caption : str
-    """
+    """A figure that is not drawn yet: `draw` takes a Matplotlib figure of `size` in inches."""
 
     draw: Callable[[Any], None]
     size: tuple[float, float]
@@ -78,39 +63,36 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Sheet:
+    """A table."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def cells(self) -> list[list[str]]:
+        """Return the entries as text."""
+        return [
+            ["-" if value is None else format_cell("", value) for value in row] for row in self.rows
+        ]
+
+
+@dataclass(frozen=True)
 class Experiment:
-    """One table, figure or claim of the paper.
+    """One table, figure or claim of the paper: a module with a TITLE and these functions.
 
-    The functions that write take what is in the results file: ``settings``, ``paper`` (what is
-    quoted from the paper) and ``results``. They calculate nothing, so that every number they
+    `compute` goes from settings to results. The functions that write take what is in the results
+    file (``settings``, ``paper``, ``results``) and calculate nothing, so that every number they
     print stands in the file.
-    A module is one: it has a ``TITLE`` and these functions, of which `pictures` may be missing.
-
-    Attributes
-    ----------
-    name : str
-        Also the name of the results file.
-    title : str
-    paper : dict
-        Quoted: the ``claim``, ``where`` it stands, and figures.
-    settings : callable
-        From a plan to all that decides the results, as JSON.
-    compute : callable
-        From settings to results, as JSON.
-    protocol, differs : callable
-        What was done, and what is not as in the paper and why.
-    tables : callable
-    pictures : callable
-    findings : callable
     """
 
-    name: str
+    name: str  # also of the results file
     title: str
-    paper: Results
+    paper: Results  # quoted: the claim, where it stands, and figures
     settings: Callable[[Plan], Results]
     compute: Callable[[Results, Report], Results]
-    protocol: Callable[[Results], str]
-    differs: Callable[[Results], str]
+    protocol: Callable[[Results], str]  # what was done
+    differs: Callable[[Results], str]  # what is not as in the paper, and why
     tables: Callable[[Results], list[Sheet]]
     pictures: Callable[[Results], list[Picture]]
     findings: Callable[[Results], list[Finding]]
@@ -128,11 +110,6 @@ class Experiment:
             module.protocol,
             module.differs,
             module.tables,
-            getattr(module, "pictures", _nothing),
+            getattr(module, "pictures", lambda stored: []),
             module.findings,
         )
-
-
-def _nothing(stored: Results) -> list[Picture]:
-    """What an experiment without pictures shows."""
-    return []

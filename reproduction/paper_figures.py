@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["PAPER"]
-
 PAPER: dict[str, dict[str, Any]] = {
     "figure_1": {
         "where": "section 1, figure 1",

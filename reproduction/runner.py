@@ -1,4 +1,4 @@
-"""Running experiments one after another; finished ones are run again only on request."""
+"""Running experiments one after another; each leaves a file of results."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ import json
 import traceback
 import warnings
 from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Literal
 
 from benchmarks.catalogue import MissingDataError
 from benchmarks.machine import machine_facts
+from benchmarks.report import as_json, write_whole
 
-from reproduction.code import code_digest
-from reproduction.experiment import Experiment, Plan, Report
-from reproduction.store import FOLDER, Outcome, read_outcome, write_outcome
+from reproduction.experiment import Experiment, Plan, Report, Results
 from sketchlasso.errors import MissingExtraError, StoredFileError
-from sketchlasso.interfaces.commands.report import as_json
 
-__all__ = ["run_experiments"]
+FOLDER = "results"
+
+
+@dataclass
+class Outcome:
+    """The outcome of an experiment: what decided its results, and the results."""
+
+    name: str
+    settings: Results
+    paper: Results
+    status: Literal["finished", "failed", "skipped"] = "finished"
+    reason: str = ""  # why it failed or was skipped
+    results: Results = field(default_factory=dict)
+    machine: Results = field(default_factory=dict)
+    seconds: float = 0.0
+    started: str = ""
+
+    def stored(self) -> Results:
+        """What the functions that write the report may see."""
+        return {"settings": self.settings, "paper": self.paper, "results": self.results}
 
 
 def run_experiments(
@@ -31,79 +49,57 @@ def run_experiments(
     again: Collection[str] = (),
     report: Report = lambda line: None,
 ) -> list[Outcome]:
-    """Run what has no results yet.
+    """Run what has no results of the same settings yet, and what is to run `again`.
 
     Every experiment leaves its results file as soon as it is through, so an interruption
     loses only the running experiment. One that fails leaves a file that says so.
-
-    Parameters
-    ----------
-    folder : Path
-        Where results are kept; those of the same settings and code are used again.
-    experiments : sequence of Experiment
-    plan : Plan
-    again : collection of str
-        Names of experiments to run even if they have results.
-    report : callable
-        Called with lines of progress.
     """
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)  # fails before the work, not after it
     outcomes = []
     for number, experiment in enumerate(experiments, start=1):
         place = f"[{number}/{len(experiments)}] {experiment.name}"
-        settings = _as_stored(experiment.settings(plan))
-        code = code_digest(experiment.name)
+        settings = json.loads(as_json(experiment.settings(plan)))
         known = read_outcome(folder, experiment.name)
-        if experiment.name not in again and _usable(known, experiment, settings, code):
-            assert known is not None
-            report(f"{place}: there already, {known.seconds:.1f} s when it ran")
+        usable = known is not None and known.status == "finished" and known.settings == settings
+        if known is not None and usable and experiment.name not in again:
+            report(f"{place}: there already, of {known.started}")
             outcomes.append(known)
             continue
         report(f"{place}: {experiment.title}")
-        outcome = _run(experiment, settings, code, lambda words: report(f"    {words}"))
-        outcomes.append(write_outcome(folder, outcome))
+        outcome = _run(experiment, settings, lambda words: report(f"    {words}"))
+        path = folder / FOLDER / f"{outcome.name}.json"
+        write_whole(path, as_json(asdict(outcome)) + "\n")
+        written = read_outcome(folder, experiment.name)
+        assert written is not None
+        outcomes.append(written)
         ending = outcome.status + (f" ({outcome.reason})" if outcome.reason else "")
         report(f"{place}: {ending}, {outcome.seconds:.1f} s")
     return outcomes
 
 
-def _usable(known: Outcome | None, experiment: Experiment, settings: Any, code: str) -> bool:
-    return (
-        known is not None
-        and known.status == "finished"
-        and known.code == code
-        and known.settings == settings
-        and known.paper == _as_stored(experiment.paper)
-    )
+def read_outcome(folder: Path, name: str) -> Outcome | None:
+    """Return what a results file holds; None where there is none that can be used."""
+    try:
+        text = (folder / FOLDER / f"{name}.json").read_text(encoding="utf-8")
+        return Outcome(**json.loads(text))
+    except (OSError, ValueError, TypeError):
+        return None  # missing or damaged: the experiment is run again
 
 
-def _as_stored(value: Any) -> Any:
-    return json.loads(as_json(value))
-
-
-def _run(experiment: Experiment, settings: Any, code: str, report: Report) -> Outcome:
-    common: dict[str, Any] = {
-        "name": experiment.name,
-        "settings": settings,
-        "paper": experiment.paper,
-        "machine": machine_facts(),
-        "code": code,
-        "started": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-    }
+def _run(experiment: Experiment, settings: Results, report: Report) -> Outcome:
+    outcome = Outcome(experiment.name, settings, experiment.paper, machine=machine_facts())
+    outcome.started = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     start = perf_counter()
     try:
         with warnings.catch_warnings():
             # Grids whose best penalty is at an edge, peers that do not converge: the tables
             # show both.
             warnings.simplefilter("ignore")
-            results = experiment.compute(settings, report)
-        return Outcome(status="finished", results=results, seconds=perf_counter() - start, **common)
-    except MissingExtraError as missing:
-        return Outcome(status="skipped", reason=str(missing), **common)
-    except (MissingDataError, StoredFileError) as absent:
-        return Outcome(status="skipped", reason=str(absent), **common)
+            outcome.results = experiment.compute(settings, report)
+    except (MissingExtraError, MissingDataError, StoredFileError) as absent:
+        outcome.status, outcome.reason = "skipped", str(absent)
     except Exception as error:  # one experiment must not take the others down
         report(traceback.format_exc())
-        seconds = perf_counter() - start
-        reason = f"{type(error).__name__}: {error}"
-        return Outcome(status="failed", reason=reason[:500], seconds=seconds, **common)
+        outcome.status, outcome.reason = "failed", f"{type(error).__name__}: {error}"[:500]
+    outcome.seconds = perf_counter() - start
+    return outcome

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["count", "factor", "listed", "number", "percent", "quoted", "seconds", "share"]
-
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number with so many digits that mean something; thousands are grouped."""

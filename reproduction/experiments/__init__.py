@@ -4,8 +4,6 @@ from importlib import import_module
 
 from reproduction.experiment import Experiment
 
-__all__ = ["EXPERIMENTS"]
-
 NAMES = """
 figure_1 figure_2 table_1 figure_3 figure_4 table_2 leave_one_out
 figures_5_6 tables_3_4 iteration_cost safe_rule inverse_covariance subspace_clustering

@@ -10,10 +10,9 @@ import numpy as np
 import sketchlasso as sl
 from reproduction.data import SEED, counts_of
 from reproduction.drawing import DASHES, PALETTE, tidy
-from reproduction.experiment import Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number, percent
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Figure 1: singular values of text sets"
 

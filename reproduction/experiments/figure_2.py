@@ -11,11 +11,10 @@ from sklearn.datasets import load_digits
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number
 from sketchlasso.engine import primal_value, sparsify
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Figure 2: sparsity control with and without the robust term"
 

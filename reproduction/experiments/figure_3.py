@@ -14,9 +14,8 @@ import sketchlasso as sl
 from reproduction.contenders import clarabel_answer, clarabel_on_sketch
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
 from reproduction.words import count, number, seconds
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Figure 3: time ratio on random data"
 
@@ -207,6 +206,7 @@ def findings(stored: Results) -> list[Finding]:
                 verdict,
                 f"With {words} the ratio goes from {number(law['first'])} at n = "
                 f"{chosen['sizes'][0]} to {number(law['last'])} at n = {chosen['sizes'][-1]}.",
+                timing=True,
             )
         )
     return result

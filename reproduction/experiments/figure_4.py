@@ -9,10 +9,9 @@ from benchmarks.pipeline import cross_validated
 
 from reproduction.data import load
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, seconds, share
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Figure 4: cross-validation time against k"
 
@@ -111,6 +110,7 @@ def findings(stored: Results) -> list[Finding]:
             f"{count(found['instances'])} problems, sketch and refit included, take "
             f"{seconds(found['last'])} at k = {found['last_rank']}, and "
             f"{seconds(found['slowest'])} at the slowest rank.",
+            timing=True,
         ),
         Finding(
             "the score that this time buys",

@@ -9,10 +9,9 @@ from benchmarks.pipeline import cross_validated
 
 from reproduction.data import load
 from reproduction.drawing import DASHES, PALETTE, tidy
-from reproduction.experiment import Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
 from reproduction.words import count, listed, number, seconds, share
 from reproduction.words import quoted as as_quoted
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Figures 5 and 6: F1 and training time against k"
 
@@ -153,6 +152,7 @@ def findings(stored: Results) -> list[Finding]:
                     if one["full"]["seconds"] < ours
                     else "cross-validation the sketch pays too."
                 ),
+                timing=True,
             )
         )
     return result

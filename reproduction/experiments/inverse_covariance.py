@@ -14,9 +14,8 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import tidy
-from reproduction.experiment import Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
 from reproduction.words import count, number, percent, seconds, share
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Introduction: sparse inverse covariance"
 

@@ -10,10 +10,9 @@ import numpy as np
 import sketchlasso as sl
 from reproduction.data import SEED, load
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
 from reproduction.words import count, listed, number, percent
 from sketchlasso.engine import Batch, Screening
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Section 3: safe feature elimination"
 

@@ -14,11 +14,10 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import sketchlasso as sl
 from reproduction.data import SEED
-from reproduction.experiment import Finding, Plan, Report, Results
+from reproduction.experiment import Finding, Plan, Report, Results, Sheet
 from reproduction.words import count, number, percent, seconds, share
 from sketchlasso.engine import Batch
 from sketchlasso.inference import SparseSubspaceClustering
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Introduction: robust subspace clustering"
 

@@ -9,10 +9,9 @@ from scipy import sparse
 
 import sketchlasso as sl
 from reproduction.data import SEED, counts_of, load
-from reproduction.experiment import Finding, Plan, Report, Results
+from reproduction.experiment import Finding, Plan, Report, Results, Sheet
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, percent
-from sketchlasso.interfaces.commands.report import Sheet
 
 TITLE = "Table 1: data sets"
 

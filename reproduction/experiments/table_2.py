@@ -220,6 +220,7 @@ def _saving(stored: Results, row: Results) -> Finding:
         f"{factor(row['factor_plain'], at_least)} (extrapolated)",
         "better" if (row["factor_plain"] or 0.0) > theirs else "not reproduced",
         why,
+        timing=True,
     )
 
 
@@ -243,6 +244,7 @@ def _goal(stored: Results) -> Finding:
         f"{f'Short of it: {listed(short)}' if short else 'Every set is past it'}. With our own "
         f"sketch, of which every fold gets its own, {count(own['past_goal'])} of "
         f"{count(found['sets'])}: {factor(own['smallest'])} to {factor(own['largest'])}.",
+        timing=True,
     )
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from reproduction.experiment import Results
+from reproduction.experiment import Results, Sheet
 from reproduction.words import count, factor, number, quoted, seconds, share
-from sketchlasso.interfaces.commands.report import Sheet
-
-__all__ = ["tables"]
 
 
 def tables(stored: Results) -> list[Sheet]:

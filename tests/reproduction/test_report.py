@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 from reproduction.__main__ import main
-from reproduction.document import make_document
+from reproduction.experiment import Plan
 from reproduction.experiments import EXPERIMENTS
 from reproduction.paper_figures import PAPER
+from reproduction.report import findings_of, write_report
+from reproduction.runner import read_outcome, run_experiments
 from tests.shared import made_once
 from threadpoolctl import threadpool_limits
 
-from reproduction import Plan, read_outcomes, run_experiments, runner, write_report
+from reproduction import runner
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("clarabel")
@@ -44,7 +46,7 @@ def make_report(place):
 
 @pytest.fixture(scope="session")
 def outcomes(folder):
-    return {outcome.name: outcome for outcome in read_outcomes(folder, NAMES)}
+    return {name: read_outcome(folder, name) for name in NAMES}
 
 
 class Page(HTMLParser):
@@ -80,7 +82,7 @@ def test_the_page_parses_and_fetches_nothing(folder):
     page = Page()
     page.feed((folder / "paper.html").read_text(encoding="utf-8"))
     assert page.open == []
-    assert page.ids == [*NAMES, "machine"]
+    assert page.ids == ["tally", *NAMES, "machine"]
     assert all(source.startswith(("data:", "#")) for source in page.sources)
     assert sum(source.startswith("data:image/svg") for source in page.sources) >= 14
     assert "prefers-color-scheme: dark" in (folder / "paper.html").read_text(encoding="utf-8")
@@ -93,19 +95,32 @@ def test_a_second_run_computes_nothing(folder, outcomes, monkeypatch):
 
 
 def test_the_summary_is_rebuilt_from_the_results_files(folder, tmp_path):
-    held = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    document = make_document(EXPERIMENTS, read_outcomes(folder, NAMES))
-    rows = [dict(zip(document.summary.columns, row, strict=True)) for row in document.summary.rows]
-    assert rows == held["summary"]
+    before = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    write_report(folder, EXPERIMENTS)
+    assert json.loads((folder / "results.json").read_text(encoding="utf-8")) == before
     # Another number in a results file is another number in the summary.
     changed = tmp_path / "results" / "leave_one_out.json"
     changed.parent.mkdir()
     stored = json.loads((folder / "results" / "leave_one_out.json").read_text())
     stored["results"]["loo_seconds"] = 98765.0
     changed.write_text(json.dumps(stored))
-    again = write_report(tmp_path, EXPERIMENTS)
-    assert "98,800 s" in again.summary.rows[0][2]
+    write_report(tmp_path, EXPERIMENTS)
     assert "98,800 s" in (tmp_path / "paper.html").read_text(encoding="utf-8")
+
+
+def test_the_quick_form_judges_no_time_and_the_tally_is_in_the_report(folder, outcomes):
+    timed = [
+        finding.verdict
+        for name in ("figure_3", "figure_4", "iteration_cost", "table_2")
+        for finding in findings_of(BY_NAME[name], outcomes[name])[0]
+        if finding.timing
+    ]
+    assert timed and set(timed) == {"not judged"}
+    page = (folder / "paper.html").read_text(encoding="utf-8")
+    tally = re.search(r'<p id="tally">(.*?)</p>', page)[1]
+    rows = json.loads((folder / "results.json").read_text(encoding="utf-8"))["summary"]
+    assert sum(map(int, re.findall(r"\d+", tally))) == len(rows)
+    assert page.count('tabindex="0" role="region"') == page.count("<table>")
 
 
 def numbers_in(value):
@@ -142,8 +157,7 @@ def is_rounded(token, unit, known):
 def test_no_number_of_the_summary_is_typed_in(outcomes, name):
     outcome = outcomes[name]
     known = set(numbers_in([outcome.settings, outcome.paper, outcome.results]))
-    [section] = make_document(EXPERIMENTS, [outcome]).sections
-    for finding in section.findings:
+    for finding in findings_of(BY_NAME[name], outcome)[0]:
         for text in (finding.claim, finding.paper, finding.ours, finding.why):
             for found in TOKEN.finditer(text):
                 unit = found[1] or found[2]

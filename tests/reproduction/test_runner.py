@@ -1,6 +1,5 @@
-"""Running experiments: finished ones are kept, failures reported, stopped runs continued."""
+"""Experiments run once, are reported when they fail, and go on after an interruption."""
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,32 +7,24 @@ import pytest
 from benchmarks.catalogue import MissingDataError
 from benchmarks.harness import run_steps
 from reproduction.contenders import clarabel_answer, clarabel_on_sketch, steps_of
-from reproduction.document import make_document, right_columns
+from reproduction.experiment import Experiment, Finding, Plan, Sheet
+from reproduction.report import right_columns, write_report
+from reproduction.runner import run_experiments
 from reproduction.words import count, factor, listed, number, percent, seconds
 from tests.forked import SpawningContext
 
 import sketchlasso as sl
-from reproduction import Experiment, Finding, Plan, read_outcomes, run_experiments, write_report
-from sketchlasso.errors import MissingExtraError
-from sketchlasso.interfaces.commands.report import Sheet
 
 
-class Toys:
+def toys(errors, computed):
     """Three experiments that count how often they are computed, and can be made to fail."""
 
-    def __init__(self):
-        self.computed, self.errors = [], {}
-
-    def all(self):
-        return [self.one(name) for name in ("first", "second", "third")]
-
-    def one(self, name):
+    def one(name):
         def compute(settings, report):
-            self.computed.append(name)
-            report("working")
-            if name in self.errors:
-                raise self.errors[name]
-            return {"value": 41.5, "rows": settings["rows"]}
+            computed.append(name)
+            if name in errors:
+                raise errors[name]
+            return {"value": 41.5}
 
         def findings(stored):
             value = number(stored["results"]["value"])
@@ -47,113 +38,41 @@ class Toys:
             compute,
             lambda stored: "Nothing much.",
             lambda stored: "All of it.",
-            lambda stored: [Sheet("toys", ("value",), ((number(stored["results"]["value"]),),))],
+            lambda stored: [Sheet("toys", ("value",), ((stored["results"]["value"],),))],
             lambda stored: [],
             findings,
         )
 
-
-@pytest.fixture
-def toys():
-    return Toys()
+    return [one(name) for name in ("first", "second", "third")]
 
 
-def names_and_states(outcomes):
-    return [(outcome.name, outcome.status) for outcome in outcomes]
+def test_finished_experiments_run_again_on_request_or_with_other_settings(tmp_path):
+    computed = []
+    experiments = toys({}, computed)
+    run_experiments(tmp_path, experiments, Plan())
+    run_experiments(tmp_path, experiments, Plan())
+    assert computed == ["first", "second", "third"]
+    run_experiments(tmp_path, experiments, Plan(), again=["second"])
+    (tmp_path / "results" / "first.json").write_text("{")  # damaged
+    run_experiments(tmp_path, experiments, Plan())
+    assert computed[3:] == ["second", "first"]
+    run_experiments(tmp_path, experiments, Plan(rows=70))
+    assert computed[5:] == ["first", "second", "third"]
 
 
-def test_a_second_run_computes_nothing(toys, tmp_path):
-    run_experiments(tmp_path, toys.all(), Plan())
-    said = []
-    again = run_experiments(tmp_path, toys.all(), Plan(), report=said.append)
-    assert toys.computed == ["first", "second", "third"]
-    assert [outcome.results for outcome in again] == [{"value": 41.5, "rows": None}] * 3
-    assert all("there already" in line for line in said)
-
-
-def test_other_settings_and_again_compute_anew(toys, tmp_path):
-    run_experiments(tmp_path, toys.all(), Plan())
-    run_experiments(tmp_path, toys.all(), Plan(), again=["second"])
-    assert toys.computed[3:] == ["second"]
-    run_experiments(tmp_path, toys.all(), Plan(rows=70))
-    assert toys.computed[4:] == ["first", "second", "third"]
-
-
-def test_other_code_computes_anew(toys, tmp_path, monkeypatch):
-    run_experiments(tmp_path, toys.all(), Plan())
-    monkeypatch.setattr("reproduction.runner.code_digest", lambda name: "other")
-    run_experiments(tmp_path, toys.all(), Plan())
-    assert len(toys.computed) == 6
-
-
-@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit()])
-def test_an_interrupted_run_continues_where_it_was(toys, tmp_path, stop):
-    toys.errors = {"second": stop}
-    with pytest.raises(type(stop)):
-        run_experiments(tmp_path, toys.all(), Plan())
-    assert [outcome.name for outcome in read_outcomes(tmp_path, ["first", "second"])] == ["first"]
-    toys.errors = {}
-    run_experiments(tmp_path, toys.all(), Plan())
-    assert toys.computed == ["first", "second", "second", "third"]
-
-
-def test_a_failing_experiment_is_reported_and_tried_again(toys, tmp_path):
-    toys.errors = {"second": RuntimeError("the disk is full of eels")}
-    outcomes = run_experiments(tmp_path, toys.all(), Plan())
-    assert names_and_states(outcomes) == [
-        ("first", "finished"),
-        ("second", "failed"),
-        ("third", "finished"),
-    ]
-    document = write_report(tmp_path, toys.all())
-    row = next(row for row in document.summary.rows if row[3] == "no results")
-    assert "the disk is full of eels" in row[4]
-    assert "the disk is full of eels" in (tmp_path / "paper.html").read_text()
-    toys.errors = {}
-    run_experiments(tmp_path, toys.all(), Plan())
-    assert toys.computed == ["first", "second", "third", "second"]
-
-
-def test_missing_data_and_extras_are_skips_not_failures(toys, tmp_path):
-    toys.errors = {
-        "first": MissingDataError("no such set"),
-        "third": MissingExtraError("it", "clarabel", "conic"),
-    }
-    outcomes = run_experiments(tmp_path, toys.all(), Plan())
-    assert [outcome.status for outcome in outcomes] == ["skipped", "finished", "skipped"]
-    assert "pip install" in outcomes[2].reason
-
-
-@pytest.mark.parametrize("damage", ["", "{", '{"name": "first"}', "[1]"])
-def test_a_damaged_results_file_is_computed_again(toys, tmp_path, damage):
-    run_experiments(tmp_path, toys.all(), Plan())
-    (tmp_path / "results" / "first.json").write_text(damage)
-    run_experiments(tmp_path, toys.all(), Plan())
-    assert toys.computed[3:] == ["first"]
-
-
-def test_results_files_appear_whole(toys, tmp_path):
-    run_experiments(tmp_path, toys.all(), Plan())
-    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == [
-        "first.json",
-        "second.json",
-        "third.json",
-    ]
-    held = json.loads((tmp_path / "results" / "first.json").read_text())
-    assert held["machine"]["python"] and held["code"] and held["seconds"] >= 0
-
-
-def test_a_folder_that_cannot_be_written_to_fails_before_the_work(toys, tmp_path):
-    (tmp_path / "results").write_text("in the way")
-    with pytest.raises(FileExistsError):
-        run_experiments(tmp_path, toys.all(), Plan())
-    assert toys.computed == []
-
-
-def test_the_report_shows_what_is_there_only(toys, tmp_path):
-    run_experiments(tmp_path, toys.all()[:1], Plan())
-    document = make_document(toys.all(), read_outcomes(tmp_path, ["first", "second", "third"]))
-    assert [section.name for section in document.sections] == ["first"]
+def test_failures_and_skips_are_reported_and_an_interruption_keeps_what_is_done(tmp_path):
+    computed = []
+    errors = {"first": MissingDataError("no such set"), "second": RuntimeError("full of eels")}
+    outcomes = run_experiments(tmp_path, toys(errors, computed), Plan())
+    assert [one.status for one in outcomes] == ["skipped", "failed", "finished"]
+    assert write_report(tmp_path, toys({}, [])) == {"no results": 2, "reproduced": 1}
+    page = (tmp_path / "paper.html").read_text(encoding="utf-8")
+    assert "full of eels" in page and "no such set" in page
+    with pytest.raises(KeyboardInterrupt):
+        run_experiments(tmp_path, toys({"second": KeyboardInterrupt()}, computed), Plan())
+    computed.clear()
+    run_experiments(tmp_path, toys({}, computed), Plan())
+    assert computed == ["second"]
 
 
 def test_a_contender_that_is_too_slow_is_ended_and_keeps_its_steps(monkeypatch):
@@ -184,11 +103,6 @@ def test_the_generic_solver_solves_the_same_problem(radius, intercept):
     assert sketched["objective"] == pytest.approx(ours.primal[0], rel=1e-6)
 
 
-def test_a_contender_that_fails_says_how():
-    wrong = run_steps(steps_of, ("scikit-learn LassoCV", {"data": "digits", "rows": None}), None)
-    assert wrong.failure == "KeyError: 'ratio'"
-
-
 def test_numbers_are_written_as_people_write_them():
     assert [number(value) for value in (None, 0, 1.23456, 12345.6, 0.00012345, -1)] == [
         "-", "0", "1.23", "12,300", "1.2e-04", "-1",
@@ -204,13 +118,3 @@ def test_numbers_are_written_as_people_write_them():
 def test_columns_of_numbers_are_aligned_to_the_right():
     rows = (("1", "~ 2.5 s", "one"), ("-", ">= 1e-03 s", "2"))
     assert right_columns(Sheet("", ("a", "b", "c"), rows)) == [True, True, False]
-
-
-def test_results_of_other_code_do_not_break_the_report(toys, tmp_path):
-    run_experiments(tmp_path, toys.all(), Plan())
-    stored = json.loads((tmp_path / "results" / "second.json").read_text())
-    stored["results"] = {"worth": 3}
-    (tmp_path / "results" / "second.json").write_text(json.dumps(stored))
-    document = write_report(tmp_path, toys.all())
-    assert [row[3] for row in document.summary.rows] == ["reproduced", "no results", "reproduced"]
-    assert "--again second" in document.summary.rows[1][4]
