@@ -84,7 +84,7 @@ export class MapCanvas {
   #selected = null;
   #group = null;
   #names;
-  #waiting = 0;
+  #waiting = false;
 
   /** names: of the groups, by their numbers. */
   constructor(canvas, { nodes, edges }, names, { onSelect, onMove }) {
@@ -181,8 +181,10 @@ export class MapCanvas {
 
   /** Draw once before the next frame. */
   draw() {
-    this.#waiting ||= requestAnimationFrame(() => {
-      this.#waiting = 0;
+    if (this.#waiting) return;
+    this.#waiting = true;
+    requestAnimationFrame(() => {
+      this.#waiting = false;
       if (this.#canvas.isConnected) this.#paint();
     });
   }
