@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -83,6 +84,25 @@ def test_a_file_where_the_folder_belongs(ask, grouped):
     assert "years.jsonl is a file, but a folder is needed" in said
     said = ask(f"topics export {grouped} --no-stability -o years.jsonl/inside", 3).stderr
     assert "could not be written (Not a directory); choose a folder" in said
+
+
+def test_a_full_disk_leaves_the_exported_files_as_they_were(ask, grouped, monkeypatch):
+    ask(f"topics export {grouped} --no-stability -o out")
+    Path("out/topics.csv").chmod(0o664)
+    before = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    sync, calls = os.fsync, []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    said = ask(f"topics export {grouped} --no-stability -o out", 3).stderr
+    assert "could not be written (No space left on device)" in said
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == before
+    assert Path("out/topics.csv").stat().st_mode & 0o777 == 0o664
 
 
 def test_one_unknown_word_does_not_stop_the_others(ask):

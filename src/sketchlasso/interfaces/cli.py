@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -84,6 +85,7 @@ def exit_of(error: Exception) -> Exit:
 
 def main() -> None:
     """Run the command line; errors end in one line on stderr and an exit code."""
+    _check_process()
     if sys.argv[1:] == ["--version"]:  # Typer would load pydantic to convert the option
         print(sketchlasso.__version__)
         return
@@ -106,6 +108,20 @@ def main() -> None:
         _end("interrupted before the end.", Exit.INTERRUPTED)
     finally:
         signal.signal(signal.SIGINT, end_at_once)
+
+
+def _check_process() -> None:
+    """Refuse to begin without standard output or a current folder; do without other streams."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        _end("standard output is closed; redirect it, to a file for example.", Exit.BAD_FILE)
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        _end("the current folder was deleted; change to one that exists.", Exit.BAD_FILE)
 
 
 class _Interrupts:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
+from io import StringIO
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import as_drawn, visible
+from sketchlasso.storage import replacing
 
 SHOWN_WORDS = 24  # of a topic, on the page
 # Topics beyond the colours have other markers; the key names the largest topics.
@@ -54,10 +56,10 @@ def export_topics(
     _write_csv(folder / "topics.csv", _topic_rows(data["topics"]))
     _write_csv(folder / "words.csv", _word_rows(data["words"]))
     _write_csv(folder / "documents.csv", _document_rows(topics))
-    (folder / "topics.json").write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+    _write(folder / "topics.json", json.dumps(data, ensure_ascii=False))
     picture = map_svg(links, places, of_word)
-    (folder / "map.svg").write_text(picture, encoding="utf-8")
-    (folder / "topics.html").write_text(_offline_page(data, picture), encoding="utf-8")
+    _write(folder / "map.svg", picture)
+    _write(folder / "topics.html", _offline_page(data, picture))
     written = ["topics.csv", "words.csv", "documents.csv", "topics.json", "topics.html", "map.svg"]
     drawn = importlib.util.find_spec("matplotlib") is not None
     if drawn:
@@ -146,8 +148,19 @@ def _document_rows(topics: sl.topics.Topics) -> Iterator[Sequence[Any]]:
 
 
 def _write_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(rows)
+    text = StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    _write(path, text.getvalue())
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
+def _save_figure(path: Path, figure: Any) -> None:
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:], dpi=150)
 
 
 def _rounded(value: Any) -> float:
@@ -267,7 +280,7 @@ def save_map(
         key = figure.legend(loc="outside lower center", ncols=3, fontsize=7, frameon=False)
         for text in key.get_texts():
             text.set_parse_math(False)
-    figure.savefig(path, dpi=150)
+    _save_figure(path, figure)
 
 
 def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> None:
@@ -286,7 +299,7 @@ def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> 
     axes.set_ylabel("share of the documents' words")
     axes.tick_params(axis="x", rotation=90 if len(names) > 12 else 0)
     figure.legend(loc="outside right upper", fontsize=7)
-    figure.savefig(path, dpi=150)
+    _save_figure(path, figure)
 
 
 def image_figure(rows: Sequence[Sequence[tuple[str, sl.topics.TopicImage]]]) -> Any:

@@ -138,9 +138,12 @@ def _run(
             [remark for remark, is_note in kinds.items() if is_note],
         )
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has closed the pipe; flushing stdout at exit must not fail either.
+    except OSError as problem:
+        # Flushing stdout at exit must not fail, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(problem, BrokenPipeError):  # the reader has closed the pipe
+            print(f"sketchlasso: the result was not shown ({problem.strerror}).", file=sys.stderr)
+            return Exit.BAD_FILE
     fell_short = any(issubclass(note.category, SHORTFALLS) for note in shown)
     return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
 

@@ -21,6 +21,7 @@ from sketchlasso.errors import (
 )
 from sketchlasso.interfaces.commands.data import TABLES
 from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.storage import replacing
 
 COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
@@ -177,21 +178,12 @@ def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
 
 def save_picture(axes: Any, path: Path) -> None:
     """Write the figure of axes to a checked path, completely or not at all, and close it."""
-    # A link stays, and the file behind it is replaced.
-    target = Path(os.path.realpath(path))
-    partial = target.with_name(f".{target.name}.partial")
     kind = path.suffix[1:].lower()
     mark = {"Software" if kind == "png" else "Creator": CREATOR}
     try:
-        axes.figure.savefig(partial, format=kind, dpi=150, metadata=mark)
-        partial.replace(target)
-    except OSError as problem:
-        raise StoredFileError(
-            f"{path} could not be written ({problem.strerror or problem}); choose a path in a "
-            "folder that can be written to."
-        ) from problem
+        with replacing(path) as file:
+            axes.figure.savefig(file, format=kind, dpi=150, metadata=mark)
     finally:
-        partial.unlink(missing_ok=True)
         # pyplot would keep the figure until the process ends.
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
