@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.graphs import communities, links_of
 from sketchlasso.linalg.seeds import RandomState
-from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.image import DocumentMatch, match
 from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.word_images import WordImages, word_graph
@@ -175,14 +174,12 @@ def find_topics(
     check_is_fitted(imager)
     images = imager.image_all(progress=progress) if images is None else images
     images.check_words(imager.words_)
-    graph = _positive_graph(images.weights, images.words)
-    groups = _groups(graph, resolution, random_state)
+    graph, groups = _communities(images.weights, images.words, resolution, random_state)
     members = _members(graph, groups)
     again = []
     if stability:
         for weights in imager.half_images(images.n_words, progress):
-            half = _positive_graph(weights, images.words)
-            again.append(_groups(half, resolution, random_state))
+            again.append(_communities(weights, images.words, resolution, random_state)[1])
     return _topics(imager, members, again)
 
 
@@ -194,14 +191,13 @@ def periods(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(value[:digits] for value in values)
 
 
-def _positive_graph(weights: Any, words: tuple[str, ...]) -> Any:
-    """Return the links between words that occur together."""
-    return word_graph(sparse.csr_array(weights).maximum(0), words)
-
-
-def _groups(graph: Any, resolution: float, random_state: RandomState) -> IntArray:
+def _communities(
+    weights: Any, words: tuple[str, ...], resolution: float, random_state: RandomState
+) -> tuple[Any, IntArray]:
+    """Return the graph of words that occur together, and the community of each word (n,)."""
+    graph = word_graph(sparse.csr_array(weights).maximum(0), words)
     labels = communities(graph, resolution=resolution, random_state=random_state)
-    return np.array(list(labels.values()), dtype=np.intp)
+    return graph, np.array(list(labels.values()), dtype=np.intp)
 
 
 def _members(graph: Any, groups: IntArray) -> list[IntArray]:
@@ -222,40 +218,30 @@ def _members(graph: Any, groups: IntArray) -> list[IntArray]:
 
 
 def _topics(imager: TopicImager, members: list[IntArray], again: list[IntArray]) -> Topics:
-    corpus = imager.corpus_
-    weights = imager.weights_
-    sizes = [len(words) for words in members]
-    columns = np.concatenate([*members, np.empty(0, dtype=np.intp)])
-    topic = np.repeat(np.arange(len(members)), sizes)
-    indicator = sparse.csr_array(
-        (np.ones(len(columns)), (columns, topic)), shape=(len(corpus.words), len(members))
-    )
-    amounts = np.asarray((weights @ indicator).todense())
-    total = amounts.sum(axis=1, keepdims=True)
-    shares = amounts / np.where(total > 0, total, 1.0)
-    main = Topics((), corpus.titles, shares).main
-    led = np.bincount(main[main >= 0], minlength=len(members))
-    if not led.all():
+    corpus, weights = imager.corpus_, imager.weights_
+    while True:
+        amounts = np.zeros((len(corpus.titles), len(members)))
+        for number, words in enumerate(members):
+            amounts[:, number] = weights[:, words].sum(axis=1)
+        total = amounts.sum(axis=1, keepdims=True)
+        shares = amounts / np.where(total > 0, total, 1.0)
+        main = Topics((), corpus.titles, shares).main
+        led = np.bincount(main[main >= 0], minlength=len(members))
+        if led.all():
+            break
         # Drop topics that lead no document; the others lead the same documents without them.
-        return _topics(imager, [members[number] for number in np.flatnonzero(led)], again)
-    topics = [
-        Topic(
-            tuple(corpus.words[j] for j in words),
-            int(led[number]),
-            _examples(corpus, amounts[:, number] * shares[:, number]),
-            _stability(words[:10], again),
-        )
-        for number, words in enumerate(members)
-    ]
+        members = [members[number] for number in np.flatnonzero(led)]
+    topics = []
+    for number, words in enumerate(members):
+        scores = amounts[:, number] * shares[:, number]
+        best = np.argsort(-scores, kind="stable")[:3]
+        examples = tuple(match(corpus, row, scores[row]) for row in best if scores[row] > 0)
+        names = tuple(corpus.words[j] for j in words)
+        topics.append(Topic(names, int(led[number]), examples, _stability(words[:10], again)))
     order = sorted(range(len(topics)), key=lambda number: -topics[number].n_documents)
     return Topics(
         tuple(topics[number] for number in order), corpus.titles, shares[:, order], corpus.groups
     )
-
-
-def _examples(corpus: Corpus, scores: FloatArray) -> tuple[DocumentMatch, ...]:
-    best = np.argsort(-scores, kind="stable")[:3]
-    return tuple(match(corpus, row, scores[row]) for row in best if scores[row] > 0)
 
 
 def _stability(words: IntArray, again: list[IntArray]) -> float:

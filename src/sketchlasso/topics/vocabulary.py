@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -21,15 +21,9 @@ class Vocabulary:
     ) -> None:
         self._place = {word: number for number, word in enumerate(words)}
         self._stop_words = stop_words
-        # In the order of the alphabet: words, their frequencies, and their places by the pairs of
-        # letters that they contain.
         order = sorted(range(len(words)), key=words.__getitem__)
         self._sorted = [words[i] for i in order]
         self._frequency = frequency[order]
-        self._pieces: dict[str, list[int]] = defaultdict(list)
-        for place, word in enumerate(self._sorted):
-            for piece in _pieces(word):
-                self._pieces[piece].append(place)
 
     def written(self, word: str) -> str:
         """Return a word as the vocabulary spells it, regardless of case and form of accents."""
@@ -64,19 +58,5 @@ class Vocabulary:
         return [self._sorted[place] for place in ranked[:count]]
 
     def close(self, word: str, count: int) -> list[str]:
-        """Words that share most of their pairs of letters with this one, the closest first."""
-        own = _pieces(word.casefold())
-        shared = np.zeros(len(self._sorted))
-        for piece in own:
-            shared[self._pieces.get(piece, [])] += 1.0
-        near = np.flatnonzero(shared >= max(1.0, 0.3 * len(own)))
-        sizes = np.array([len(_pieces(self._sorted[place])) for place in near])
-        alike = 2.0 * shared[near] / (sizes + len(own))
-        order = np.lexsort((-self._frequency[near], -alike))
-        return [self._sorted[near[i]] for i in order[:count] if alike[i] > 0.3]
-
-
-def _pieces(word: str) -> set[str]:
-    """Pairs of neighbouring letters, including the ends of the word."""
-    bordered = f"^{word}$"
-    return {bordered[i : i + 2] for i in range(len(bordered) - 1)}
+        """Words with a similar spelling, the closest first."""
+        return get_close_matches(word.casefold(), self._sorted, count)

@@ -74,42 +74,29 @@ def word_graph(
     {'weight': 0.3, 'sign': -1}
     """
     names = tuple(map(str, words))
-    matrix = _checked_weights(weights, names)
-    edges, joined = join_directions(matrix.row, matrix.col, matrix.data, len(names), rule)
-    graph = graph_of(names, edges, joined, rule)
-    if drop_isolated:
-        graph.remove_nodes_from([word for word, links in graph.degree if links == 0])
-    return graph
-
-
-def _checked_weights(weights: Any, words: tuple[str, ...]) -> Any:
-    """The images of all words (n, n) as a coo_array, one weight per place."""
     given: Any = weights if sparse.issparse(weights) else np.asarray(weights)
-    if given.ndim != 2 or given.shape[0] != given.shape[1] or given.dtype.kind not in "biuf":
+    if given.shape != (len(names), len(names)) or given.dtype.kind not in "biuf":
         raise InvalidInputError(
-            f"weights have shape {given.shape} and type {given.dtype}, but a square matrix of "
-            "real numbers, one row and column per word, is needed; give all images together."
+            f"weights have shape {given.shape} and type {given.dtype}, but real numbers with a row "
+            f"and a column for each of {len(names)} words are needed; give all images together."
         )
-    if given.shape[0] != len(words):
-        raise InvalidInputError(
-            f"weights have shape {given.shape} but there are {len(words)} words; give one word per "
-            "row and column."
-        )
-    if len(set(words)) != len(words):
-        twice = Counter(words).most_common(1)[0][0]
+    if len(set(names)) != len(names):
+        twice = Counter(names).most_common(1)[0][0]
         raise InvalidInputError(
             f"the word {twice!r} was given twice, but words must differ; rename one of them."
         )
     rows: Any = sparse.csr_array(given.astype(np.float64))
     rows.sum_duplicates()
-    matrix = sparse.coo_array(rows)
-    if not np.isfinite(matrix.data).all():
-        place = int(np.argmax(~np.isfinite(matrix.data)))
+    if not np.isfinite(rows.data).all():
         raise InvalidInputError(
-            f"the image of {words[matrix.row[place]]!r} holds {matrix.data[place]}, but every "
-            "weight must be finite; make it again."
+            "weights hold NaN or infinity, but every weight must be finite; make the images again."
         )
-    return matrix
+    matrix = sparse.coo_array(rows)
+    edges, joined = join_directions(matrix.row, matrix.col, matrix.data, len(names), rule)
+    graph = graph_of(names, edges, joined, rule)
+    if drop_isolated:
+        graph.remove_nodes_from([word for word, links in graph.degree if links == 0])
+    return graph
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,9 +46,9 @@ def test_words_without_links_stay_or_go():
     ("arguments", "says"),
     [
         ((np.ones((2, 3)), ["a", "b"]), "shape (2, 3)"),
-        ((np.eye(2), ["a"]), "1 words"),
+        ((np.eye(2), ["a"]), "each of 1 words"),
         ((np.eye(2), ["a", "a"]), "'a' was given twice"),
-        (([[0, np.nan], [0, 0]], ["a", "b"]), "the image of 'a' holds nan"),
+        (([[0, np.nan], [0, 0]], ["a", "b"]), "hold NaN or infinity"),
         ((np.eye(2), ["a", "b"], "xor"), "rule must be 'or' or 'and', not 'xor'."),
         (([["x"]], ["a"]), "type <U1"),
     ],
