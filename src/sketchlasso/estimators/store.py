@@ -30,11 +30,16 @@ MODELS = LinearModels.__name__
 APART = {"coef_", "classes_", "calibration_", "sketch_", "feature_names_in_", "n_features_in_"}
 # Shapes of fitted attributes, for t targets and n features; a model of one target has no t.
 SHAPES = {
-    **dict.fromkeys(
-        ("intercept_", "alpha_", "radius_", "dual_gap_", "full_gap_", "penalised_intercept_"), "t"
-    ),
-    **dict.fromkeys(("alpha_min_", "alpha_1se_"), "t"),
-    **dict.fromkeys(("loadings_", "penalised_coef_"), "tn"),
+    "intercept_": "t",
+    "alpha_": "t",
+    "alpha_min_": "t",
+    "alpha_1se_": "t",
+    "radius_": "t",
+    "dual_gap_": "t",
+    "full_gap_": "t",
+    "penalised_coef_": "tn",
+    "penalised_intercept_": "t",
+    "loadings_": "tn",
     "scale_": "n",
 }
 SKETCH_FACTS = ("method", "rank", "response_rank", "radius", "radius_kind", "seed", "fingerprint")
@@ -188,7 +193,7 @@ def _packed(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if settings[name] == {ARRAY: True}:
             arrays[f"settings.{name}"] = np.asarray(value)
     for name, value in vars(model).items():
-        if not name.endswith("_") or name.startswith("_") or name in APART:
+        if not _is_stored(name):
             continue
         if value is None or type(value) in (bool, int, str):
             fitted[name] = value
@@ -253,11 +258,18 @@ def _unpacked(stored: Stored, coef: Any, names: list[str] | None) -> Any:
     return model
 
 
+def _is_stored(name: str) -> bool:
+    """Whether an attribute is one of a fit that is stored under its own name."""
+    return name.endswith("_") and not name.startswith("_") and name not in APART
+
+
 def _refill(model: Any, fitted: Stored, targets: int, n_features: int, single: bool) -> None:
     """Set the fitted attributes, checked, that have no place of their own in a file."""
     fitted.array("intercept_")
     fitted.fact("n_iter_", int)
     fitted.fact("standardized_", bool)
+    if not all(map(_is_stored, (*fitted.arrays, *fitted.facts))):
+        raise ValueError("it has attributes that no fit sets")
     lengths = {"t": targets, "n": n_features}
     for name in fitted.arrays:
         shape = None

@@ -177,6 +177,7 @@ def rewritten(path, facts, arrays):
         ("one", {"feature_names": [1] * 8}, {}),
         ("one", {"sketch": {"method": 1}}, {}),
         ("one", {"fitted": {}}, {}),
+        ("one", {}, {"fitted.predict": np.zeros(2)}),
         ("one", {}, {"fitted.intercept_": None}),
         ("one", {}, {"fitted.intercept_": np.array(np.nan)}),
         ("one", {}, {"fitted.intercept_": np.zeros(2)}),
