@@ -30,6 +30,12 @@ from sketchlasso.types import FloatArray, IntArray, RealArray
 Chosen: TypeAlias = "tuple[IntArray, FloatArray | None]"
 # A direction that keeps less than this share of its weight is not trusted to a downdate.
 SAFE_SHARE = 1e-4
+# Below this share of ||y|| a difference of squares leaves too few digits of what Q cannot reach.
+CANCELLED = 1e-3
+# And below this share it is rounding.
+EXACT = 1e-13
+# Row numbers that are held at a time where such parts are found.
+MOST_NUMBERS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +176,7 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
     # Sums of squares that those of every set come from, before any subtraction.
     sizes = stack.yy.copy()
     sizes[_downdated(rows)] = np.sum(shifted**2, axis=0)
+    q_means = stack.q_sum / stack.weight[:, None]
     means, stack = _centred(stack, shifts, fit_intercept)
     drowned = np.flatnonzero((stack.yy < SAFE_SHARE * sizes).any(axis=1))
     if len(drowned):
@@ -177,6 +184,13 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
         own, parts = _centred(parts, shifts[drowned], fit_intercept)
         stack, means[drowned] = stack.with_sets(drowned, parts), own
     roots, c, s = reduce_statistics(stack.K, stack.g, stack.yy)
+    cancelled = np.flatnonzero((s < CANCELLED * np.sqrt(stack.yy)).any(axis=1))
+    if len(cancelled):
+        together = max(1, MOST_NUMBERS // rows.n_samples)
+        for first in range(0, len(cancelled), together):
+            some = cancelled[first : first + together]
+            own = q_means[some] if fit_intercept else np.zeros_like(q_means[some])
+            s[some] = _unreachable_parts(Q, Y, rows, some, stack, own, fit_intercept)
     return ReducedSets(
         roots=roots,
         c=c,
@@ -184,6 +198,65 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
         y_mean=means,
         energy=stack.yy,
     )
+
+
+def _unreachable_parts(
+    Q: RowFactor,
+    Y: FloatArray,
+    rows: RowSets,
+    places: IntArray,
+    stack: Statistics,
+    q_means: FloatArray,
+    fit_intercept: bool,
+) -> FloatArray:
+    """Lengths (p, t) of the least-squares residuals of responses on Q less its means (p, k).
+
+    They come from the residuals themselves, r = y - Q b, less what one more step
+    b + K^+ Q'Wr would take off: r'Wr - r'WQ K^+ Q'Wr. One pass.
+    """
+    matrix = blocks_of(Q)
+    inverses = [psd_root(K)[1] for K in stack.K[places]]
+    fits = [own.T @ (own @ g) for own, g in zip(inverses, stack.g[places], strict=True)]
+    choices, shifts = [], np.zeros((len(places), Y.shape[1]))
+    for i, place in enumerate(places):
+        used, weights = rows[place].training(rows.n_samples)
+        choices.append(split_choice(used, weights, matrix.edges))
+        if fit_intercept:
+            shifts[i] = centre(Y[used], weights)[1] - q_means[i] @ fits[i]
+    each = [
+        (own, tuple(part[i] for part in choices), shifts, fits)
+        for i, own in enumerate(matrix.split(Y))
+    ]
+    sums = sum_over_rows(Q, _residual_sums, each)
+    left = np.empty((len(places), Y.shape[1]))
+    for i, (own, inverse) in enumerate(zip(sums, inverses, strict=True)):
+        # An intercept takes off the mean of the fit.
+        own = Statistics.stack([own])
+        own = own.centred() if fit_intercept else own
+        left[i] = own.yy[0] - np.sum((inverse @ own.g[0]) ** 2, axis=0)
+    energy = stack.yy[places]
+    return np.sqrt(np.where(left > EXACT**2 * energy, left, 0.0))
+
+
+def _residual_sums(
+    block: BlockRows,
+    Y: FloatArray,
+    choices: tuple[Chosen, ...],
+    shifts: FloatArray,
+    fits: list[FloatArray],
+) -> tuple[Statistics, ...]:
+    """Sums over the rows of a block of Q and of the residuals of every row set."""
+    edges = block.edges
+    local = [split_choice(rows, weights, edges) for rows, weights in choices]
+    found: Any = None
+    for i, (Q, responses) in enumerate(zip(block, np.split(Y, edges[1:-1]), strict=True)):
+        sums = []
+        for own, shift, fit in zip(local, shifts, fits, strict=True):
+            rows, weights = own[i]
+            part = Q[rows].astype(np.float64)
+            sums.append(row_statistics(part, responses[rows] - shift - part @ fit, weights))
+        found = tuple(sums) if found is None else add(found, tuple(sums))
+    return found
 
 
 def _centred(
