@@ -46,7 +46,7 @@ def as_storage(X: MatrixLike) -> Storage:
     float32 stays float32, any other real type is computed with as float64. Sparse formats other
     than CSR and CSC are converted to CSR.
     """
-    X = as_blocks(X)
+    X = as_blocks(sparse_frame(X))
     if isinstance(X, BlockMatrix):
         return BlockStorage(X)
     stored: Any = X if isinstance(X, LinearOperator) or is_sparse(X) else _as_array(X)
@@ -72,14 +72,32 @@ def as_rows(X: Any) -> Any:
     """Return X in a form whose rows can be taken: blocks, CSR, or the array itself.
 
     Its shape is checked, its entries are not looked at. Repeated entries are added up, as sums of
-    squares need it.
+    squares need it. Entries of a type other than float32 and float64 become float64.
     """
-    stored: Any = as_blocks(X)
+    stored: Any = as_blocks(sparse_frame(X))
     if isinstance(stored, BlockMatrix):
         return stored
-    rows: Any = canonical(sparse.csr_array(stored)) if sparse.issparse(X) else _as_array(stored)
+    rows: Any = canonical(sparse.csr_array(stored)) if is_sparse(stored) else _as_array(stored)
     _check_shape(rows.shape)
-    return rows
+    return rows if isinstance(rows, np.memmap) else as_floating(rows)
+
+
+def as_floating(entries: Any) -> Any:
+    """Return an array or sparse matrix in float32 or float64; itself where it is."""
+    _check_kind(np.dtype(entries.dtype))
+    return entries.astype(floating(entries.dtype), copy=False)
+
+
+def sparse_frame(X: Any) -> Any:
+    """Return a pandas frame whose columns are all sparse as a matrix, anything else as it is.
+
+    The matrix is dense where values other than zero are left out.
+    """
+    if not (hasattr(X, "sparse") and getattr(X, "ndim", 1) == 2 and hasattr(X, "dtypes")):
+        return X
+    if all(kind.fill_value == 0 for kind in X.dtypes):
+        return sparse.csr_array(X.sparse.to_coo())
+    return X.sparse.to_dense()
 
 
 def as_blocks(X: Any) -> Any:
@@ -142,7 +160,7 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
     """
     refuse_unreal("y", y)
     try:
-        Y = np.asarray(y, dtype=np.float64)
+        Y = np.asarray(dense_values(y), dtype=np.float64)
     except (TypeError, ValueError) as problem:
         if np.asarray(y, dtype=object).ndim == 0:
             raise InvalidInputError(
@@ -171,6 +189,12 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
             f"{1 / LARGEST:.0e} and {LARGEST:.0e} is accepted; divide y by a constant first."
         )
     return Y
+
+
+def dense_values(values: Any) -> Any:
+    """Return a sparse matrix or a frame of sparse columns as an array, anything else as it is."""
+    values = sparse_frame(values)
+    return values.toarray() if is_sparse(values) else values
 
 
 def _as_array(X: Any) -> NDArray[Any]:

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from sketchlasso.cluster import holder_of
 from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, as_responses
-from sketchlasso.data.storage import is_dask_array
-from sketchlasso.data.validate import refuse_masked
+from sketchlasso.data.storage import DenseStorage, is_dask_array, is_sparse
+from sketchlasso.data.validate import as_floating, dense_values, refuse_masked, sparse_frame
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
 
@@ -44,15 +44,18 @@ def validated(
     `reset`, as in fit, X sets the number of features. Other `checks` are passed to validate_data.
     """
     X = as_blocks(X)
-    responses = [in_memory(values) for values in y]
+    responses = [dense_values(in_memory(values)) for values in y]
     for name, values in zip("Xy", [X, *responses], strict=False):
         refuse_masked(name, values)
     _refuse_dates("X", X)
     if responses and checks.get("y_numeric"):
         _refuse_dates("y", responses[0])
     if not isinstance(X, BlockMatrix):
+        entries = sparse_frame(X)
+        # As a frame it keeps the names of its columns.
+        X = X if is_sparse(entries) else entries
         try:
-            return validate_data(estimator, X, *responses, reset=reset, **ACCEPTED, **checks)
+            checked = validate_data(estimator, X, *responses, reset=reset, **ACCEPTED, **checks)
         except ValueError as error:
             # scikit-learn's next lines list other estimators, which accept missing values.
             came = str(error).partition("\n")[0]
@@ -69,6 +72,8 @@ def validated(
                 f"{came.rstrip('.')}, but every value must be a finite number; replace or drop "
                 "such values first."
             ) from error
+        # scikit-learn keeps the type of a sparse frame, which may be bool.
+        return (as_floating(checked[0]), *checked[1:]) if responses else as_floating(checked)
     validate_data(estimator, X, *responses, reset=reset, skip_check_array=True)
     if not responses:
         return X
@@ -104,6 +109,15 @@ def linear_values(X: Any, coef: FloatArray, intercept: Any) -> Any:
     """
     if is_dask_array(X):
         return map_rows(X, _values_of_block, coef.shape[:-1], coef=coef, intercept=intercept)
+    return _values_of(X, coef, intercept)
+
+
+def _values_of(X: Any, coef: FloatArray, intercept: Any) -> FloatArray:
+    """X v + d in double precision, for X of any floating type."""
+    if isinstance(X, np.ndarray) and X.dtype == np.float32:
+        # NumPy would convert all of X at once.
+        product = DenseStorage(X, np.float64).matmat(np.atleast_2d(coef).T)
+        return product.reshape(len(X), *coef.shape[:-1]) + intercept
     return np.asarray(X @ coef.T) + intercept
 
 
@@ -127,7 +141,7 @@ def map_rows(X: Any, work: Any, tail: tuple[int, ...], **options: Any) -> Any:
 
 
 def _values_of_block(block: Any, *, coef: FloatArray, intercept: Any) -> NDArray[Any]:
-    values = np.asarray(block @ coef.T) + intercept
+    values = _values_of(block, coef, intercept)
     if not np.isfinite(values).all():
         raise InvalidInputError(
             "a block of X holds NaN or infinity, but every entry must be finite; replace or drop "
