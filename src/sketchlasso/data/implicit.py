@@ -62,7 +62,9 @@ class ImplicitRows:
         if isinstance(rows, slice) and rows == slice(None):
             return ImplicitRows(self.base, W)
         wanted, place = np.unique(np.arange(len(self))[rows], return_inverse=True)
-        part = DataMatrix(BlockStorage(self.matrix[wanted]), self.base.transform, self.base.meter)
+        storage = BlockStorage(self.matrix[wanted])
+        near = None if self.base.near is None else storage.in_double()
+        part = DataMatrix(storage, self.base.transform, self.base.meter, near=near)
         return part.matmat(W)[place]
 
     def __matmul__(self, T: RealArray) -> RealArray:

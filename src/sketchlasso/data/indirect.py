@@ -34,9 +34,9 @@ class BlockStorage(Storage):
 
     fused = True
 
-    def __init__(self, matrix: BlockMatrix) -> None:
+    def __init__(self, matrix: BlockMatrix, dtype: Any = None) -> None:
         self.matrix: BlockMatrix = matrix
-        self.shape, self.dtype = matrix.shape, matrix.dtype
+        self.shape, self.dtype = matrix.shape, matrix.dtype if dtype is None else np.dtype(dtype)
 
     @property
     def density(self) -> float:
@@ -48,6 +48,10 @@ class BlockStorage(Storage):
     def surveyed(self) -> bool:
         """Whether the one pass for sums has been made."""
         return self.matrix.is_surveyed
+
+    def in_double(self) -> BlockStorage:
+        """Return the same entries with products in float64; blocks are converted one by one."""
+        return BlockStorage(self.matrix, np.float64)
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
@@ -84,7 +88,7 @@ class BlockStorage(Storage):
 
     def fingerprint(self) -> str:
         """Return a digest of the blocks' digests; it depends on how X is cut."""
-        digest = new_digest("blocks", self.shape, self.dtype)
+        digest = new_digest("blocks", self.shape, self.matrix.dtype)
         for part in self.matrix.surveyed().digests:
             digest.update(part.encode())
         return digest.hexdigest()

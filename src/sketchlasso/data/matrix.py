@@ -19,7 +19,14 @@ from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage, DeviceProducts
 from sketchlasso.data.protocol import Storage
 from sketchlasso.data.storage import DenseStorage, SparseStorage, storage_of
-from sketchlasso.data.transform import ColumnTransform, in_units, less_rounding, matrix_unit
+from sketchlasso.data.transform import (
+    FAR,
+    ColumnTransform,
+    in_units,
+    less_rounding,
+    matrix_unit,
+    near_zero,
+)
 from sketchlasso.data.validate import MatrixLike, as_storage, check_flags
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
@@ -47,12 +54,32 @@ class DataMatrix:
     Build one with :meth:`of`. The storage holds the entries of X (m, n), not copied where they
     can be used in place; the transform is what centring and scaling do to the columns; the meter
     counts the passes over X; a device, if there is one, computes the products.
+
+    Centring in products loses the digits that a mean and its column share. Where columns are far
+    from zero, arithmetic is therefore done on `near`, the entries less the `offsets` (n,).
     """
 
     storage: Storage
     transform: ColumnTransform = field(default_factory=ColumnTransform)
     meter: Meter = field(default_factory=Meter)
     device: DeviceProducts | None = None
+    near: Storage | None = None
+    offsets: FloatArray | None = None
+
+    @classmethod
+    def view(cls, storage: Storage, transform: ColumnTransform) -> DataMatrix:
+        """Return a matrix centred and scaled by a given transform."""
+        matrix = cls(storage, transform)
+        if transform.means is None:
+            return matrix
+        if isinstance(storage, BlockStorage):
+            # Blocks are converted one at a time.
+            means, far = np.abs(transform.means), False
+            if storage.dtype == np.float32:
+                deviations = storage.column_deviations(transform.means) / storage.shape[0]
+                far = bool((FAR * means > np.sqrt(deviations)).any())
+            return replace(matrix, near=storage.in_double()) if far else matrix
+        return replace(matrix, **_near_zero(storage))
 
     @classmethod
     def of(cls, X: MatrixLike, *, center: bool = False, scale: bool = False) -> DataMatrix:
@@ -85,10 +112,14 @@ class DataMatrix:
         if not center and not scale:
             return matrix
         matrix._count_survey()
-        means = matrix.storage.column_sums() / matrix.shape[0]
-        scales = matrix._standard_deviations(means) if scale else None
-        transform = ColumnTransform(means if center else None, scales)
-        return cls(matrix.storage, transform, matrix.meter)
+        near = replace(matrix, **_near_zero(storage))
+        means = near._entries.column_sums() / matrix.shape[0]
+        scales = near._standard_deviations(means) if scale else None
+        if not center:
+            return replace(matrix, transform=ColumnTransform(None, scales))
+        if near.offsets is not None:
+            return replace(near, transform=ColumnTransform(means + near.offsets, scales))
+        return replace(cls.view(storage, ColumnTransform(means, scales)), meter=matrix.meter)
 
     def on(self, device: Device | None) -> DataMatrix:
         """Return the matrix with its products computed on a device; itself without one."""
@@ -99,7 +130,9 @@ class DataMatrix:
                 f"a device was given for {type(self.storage).__name__.removesuffix('Storage')} "
                 "data, but it multiplies arrays and sparse matrices in memory; leave it out."
             )
-        return replace(self, device=DeviceProducts(self.storage, device))
+        entries = self._entries
+        assert isinstance(entries, DenseStorage | SparseStorage)
+        return replace(self, device=DeviceProducts(entries, device))
 
     def blas_limit(self) -> AbstractContextManager[None]:
         """Return a limit of BLAS to one thread where it multiplies thin factors only.
@@ -114,11 +147,23 @@ class DataMatrix:
         """Return the matrix with products in float64, where its entries are in main memory."""
         if self.device is not None or not isinstance(self.storage, DenseStorage | SparseStorage):
             return self
-        return replace(self, storage=self.storage.in_double())
+        near = None if self.near is None else self._entries.in_double()
+        return replace(self, storage=self.storage.in_double(), near=near)
 
     @property
     def _multiplier(self) -> Storage | DeviceProducts:
-        return self.storage if self.device is None else self.device
+        return self._entries if self.device is None else self.device
+
+    @property
+    def _entries(self) -> Any:
+        """The storage that arithmetic is done on."""
+        return self.storage if self.near is None else self.near
+
+    @property
+    def _means(self) -> FloatArray | None:
+        """Means (n,) of the entries that arithmetic is done on."""
+        means = self.transform.means
+        return means if means is None or self.offsets is None else means - self.offsets
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,7 +173,7 @@ class DataMatrix:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Floating type of the products."""
-        return self.storage.dtype
+        return self._entries.dtype
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return A V, of shape (m, t), for V of shape (n, t)."""
@@ -169,7 +214,7 @@ class DataMatrix:
     @property
     def blocks(self) -> BlockMatrix:
         """X in blocks of rows; one block where it is in memory."""
-        return BlockMatrix.of(self.storage.matrix)
+        return BlockMatrix.of(self._entries.matrix)
 
     def orthogonal_image(self, V: RealArray) -> tuple[RealArray, RealArray]:
         """Return A'A V and the triangle R of A V = Q R: one pass."""
@@ -186,13 +231,13 @@ class DataMatrix:
     def inner_factor(self, V: RealArray) -> tuple[RealArray, RealArray | None]:
         """Return V' and shift with A V = X V' - 1 shift'."""
         V = self._divided(V)
-        means = self.transform.means
+        means = self._means
         return V, None if means is None else (means @ V).astype(self.dtype)
 
     def row_gram(self) -> FloatArray:
         """Return A A', of shape (m, m), for few rows in memory."""
         means, weights = self._means_and_weights()
-        gram = storage_of(self.storage.matrix).row_gram(weights)
+        gram = storage_of(self._entries.matrix).row_gram(weights)
         if self.transform.means is not None:
             shift = self._multiplier.matmat((means * weights)[:, None].astype(self.dtype))
             gram = gram - shift - shift.T + means @ (means * weights)
@@ -202,12 +247,12 @@ class DataMatrix:
         """Return the squared lengths of the columns of A, of shape (n,)."""
         self._count_survey()
         means, weights = self._means_and_weights()
-        return self.storage.column_deviations(means) * weights
+        return np.asarray(self._entries.column_deviations(means) * weights)
 
     def row_lengths(self) -> FloatArray:
         """Return the squared lengths of the rows of A, of shape (m,)."""
         self.meter.count()
-        return self.storage.row_deviations(*self._means_and_weights())
+        return np.asarray(self._entries.row_deviations(*self._means_and_weights()))
 
     def squared_norm(self) -> float:
         """Return the squared Frobenius norm of A."""
@@ -217,11 +262,13 @@ class DataMatrix:
         return float(self.column_lengths().sum())
 
     def mean_shift(self) -> float:
-        """Return ||1 means' diag(1/scales)||_2, the size of what centring subtracts."""
-        if self.transform.means is None:
-            return 0.0
+        """Return ||1 means' diag(1/scales)||_2, the size of what centring subtracts in products."""
+        return float(np.linalg.norm(self.column_shifts()))
+
+    def column_shifts(self) -> FloatArray:
+        """Return the length (n,) of what centring subtracts from every column in products."""
         means, weights = self._means_and_weights()
-        return float(np.sqrt(self.shape[0] * (means**2 @ weights)))
+        return np.asarray(np.abs(means) * np.sqrt(self.shape[0] * weights))
 
     def fingerprint(self) -> str:
         """Return a digest of X, before centring and scaling.
@@ -232,7 +279,9 @@ class DataMatrix:
         """
         if self.storage.fused:
             self._count_survey()
-        return self.storage.fingerprint() if self.device is None else self.device.digest.result()
+        if self.device is None or self.near is not None:
+            return self.storage.fingerprint()
+        return self.device.digest.result()
 
     def _count_survey(self) -> None:
         """Count the pass that sums over columns need, unless they are known already."""
@@ -241,16 +290,17 @@ class DataMatrix:
 
     def _outer_product(self, product: RealArray, sums: FloatArray) -> RealArray:
         """Return A'U from X'U (n, t) and the sums 1'U (t,)."""
-        if self.transform.means is not None:
+        means = self._means
+        if means is not None:
             # A temporary of the product's size would take longer than the arithmetic.
             for start in range(0, len(product), 4096):
                 rows = slice(start, start + 4096)
-                product[rows] -= np.outer(self.transform.means[rows], sums)
+                product[rows] -= np.outer(means[rows], sums)
         return self._divided(product)
 
     def _means_and_weights(self) -> tuple[FloatArray, FloatArray]:
         n = self.shape[1]
-        means = np.zeros(n) if self.transform.means is None else self.transform.means
+        means = np.zeros(n) if self._means is None else self._means
         scales = self.transform.scales
         return means, np.ones(n) if scales is None else scales**-2.0
 
@@ -263,8 +313,16 @@ class DataMatrix:
     def _standard_deviations(self, means: FloatArray) -> FloatArray:
         self._count_survey()
         m = self.shape[0]
-        variances = less_rounding(self.storage.column_deviations(means) / m, means, m)
+        variances = less_rounding(self._entries.column_deviations(means) / m, means, m)
         return np.sqrt(np.where(variances > 0, variances, 1.0))
+
+
+def _near_zero(storage: Storage) -> dict[str, Any]:
+    """The fields `near` and `offsets`, where entries in memory have columns far from zero."""
+    if not isinstance(storage, DenseStorage | SparseStorage) or storage.on_disk:
+        return {}
+    entries, offsets = near_zero(storage.matrix)
+    return {"near": storage_of(entries), "offsets": offsets} if offsets.any() else {}
 
 
 def fingerprint(X: MatrixLike) -> str:

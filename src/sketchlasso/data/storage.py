@@ -50,6 +50,7 @@ class DenseStorage(Storage):
         # BLAS reads such arrays in place; a product would copy any other whole.
         flags = values.flags
         self._direct = values.dtype == self.dtype and (flags.c_contiguous or flags.f_contiguous)
+        self.on_disk = isinstance(values, np.memmap)
 
     def blocks(self) -> Iterator[tuple[slice, RealArray]]:
         """Yield row slices and their entries as C-ordered blocks in the working type."""
@@ -134,6 +135,7 @@ class SparseStorage(Storage):
         self._transposed = matrix.T
         self.shape = matrix.shape[0], matrix.shape[1]
         self.dtype = matrix.dtype
+        self.on_disk = isinstance(matrix.data, np.memmap)
 
     @property
     def density(self) -> float:

@@ -122,7 +122,8 @@ def near_zero(X: Any) -> tuple[Any, FloatArray]:
 
     With an intercept it is the same problem, in which products with X keep the digits that the
     constants would take. Numbers that differ by less than a factor two have an exact difference.
-    X itself where no column is far from zero, and where it is in blocks.
+    The entries keep their type. X itself where no column is far from zero, and where it is in
+    blocks.
     """
     offsets = np.zeros(X.shape[1])
     if isinstance(X, BlockMatrix) or 0 in X.shape:
@@ -137,9 +138,9 @@ def near_zero(X: Any) -> tuple[Any, FloatArray]:
         return X, offsets
     offsets[columns[far]] = part[0, far]
     if isinstance(X, np.ndarray):
-        return X - offsets, offsets
-    near: Any = X.astype(np.float64)  # a copy
-    near.data -= per_entry(X, offsets)
+        return X - offsets.astype(X.dtype), offsets
+    near: Any = X.copy()
+    near.data -= per_entry(X, offsets.astype(X.dtype))
     return near, offsets
 
 

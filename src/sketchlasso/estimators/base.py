@@ -17,10 +17,11 @@ from sketchlasso.errors import Argument, EmptyModelWarning, InaccurateWarning
 from sketchlasso.estimators.blocks import in_memory, linear_values, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport
 from sketchlasso.estimators.parameters import Specification
-from sketchlasso.estimators.task import Prepared, prepare, task_of
+from sketchlasso.estimators.task import Prepared, prepare, sketch_method, task_of
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.cross_validation import fit_all
 from sketchlasso.results.fitting import Path, Task
+from sketchlasso.results.full_data import certify_with_bound
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
@@ -30,8 +31,6 @@ from sketchlasso.warn import warn_user
 EMPTY_GAP = 1e-6
 # Attributes of some fits only.
 OPTIONAL = ("penalised_coef", "penalised_intercept", "loadings")
-# Attributes of the floating type of X.
-TYPED = ("coef", "intercept", *OPTIONAL)
 
 # Fitted attributes by name, without the underscore: arrays with one row per response.
 Attributes: TypeAlias = "dict[str, NDArray[Any]]"
@@ -101,7 +100,15 @@ class LinearModel(BaseEstimator):
         """Data ready to be fitted; sets standardized_ and scale_."""
         if isinstance(X, BlockMatrix):
             spec.check_for_blocks()
-        data = prepare(X, y, sample_weight, spec.standardize, spec.ready)
+        data = prepare(
+            X,
+            y,
+            sample_weight,
+            spec.standardize,
+            spec.ready,
+            fit_intercept=spec.terms.fit_intercept,
+            single=spec.ready is not None or sketch_method(spec, X) is not None,
+        )
         self.standardized_, self.scale_ = data.scales is not None, data.scales
         return data
 
@@ -133,13 +140,24 @@ def fit_response(
     units = data.y_units[columns]
     found: Attributes = {
         "coef": data.to_original(coef, columns),
-        "intercept": intercept * units,
+        "intercept": data.original_intercept(coef, intercept, units),
         "alpha": path.alphas.reshape(len(columns), -1)[:, 0] * data.penalty_unit,
         "radius": path.radius * data.penalty_unit,
         "dual_gap": np.maximum(path.primal - path.dual, 0.0) * units * data.loss_unit,
-        "full_gap": _full_gap(path, task),
         "n_iter": path.n_iter,
     }
+    if data.given is None:
+        found["full_gap"] = _full_gap(path, task)
+    else:
+        # The gap is that of the user's coefficients on the user's data.
+        found["full_gap"] = certify_with_bound(
+            data.given,
+            data.Y[:, columns] * units,
+            found["coef"],
+            found["alpha"],
+            terms=spec.terms.scaled(data.scales),
+            sample_weight=data.row_weights * data.weight_unit,
+        ).relative_gap
     if not spec.relaxed:
         return found
     relaxed, shifts = coef.copy(), intercept.copy()
@@ -148,7 +166,7 @@ def fit_response(
     return {
         **found,
         "coef": data.to_original(relaxed, columns),
-        "intercept": shifts * units,
+        "intercept": data.original_intercept(relaxed, shifts, units),
         "penalised_coef": found["coef"],
         "penalised_intercept": found["intercept"],
     }
@@ -183,16 +201,13 @@ def warn_of_empty_models(fits: Sequence[Fitted]) -> None:
     )
 
 
-def keep_fits(
-    estimator: LinearModel, fits: Sequence[Fitted], single: bool, dtype: np.dtype[Any]
-) -> None:
+def keep_fits(estimator: LinearModel, fits: Sequence[Fitted], single: bool) -> None:
     """Write the fitted attributes; those of a single response without their first axis."""
     order = np.argsort(np.concatenate([columns for columns, _ in fits]))
     for name in OPTIONAL:
         estimator.__dict__.pop(f"{name}_", None)
     for name in fits[0][1]:
         values = np.concatenate([found[name] for _, found in fits])[order]
-        values = values.astype(dtype, copy=False) if name in TYPED else values
         setattr(estimator, f"{name}_", values[0] if single else values)
     estimator.n_iter_ = int(np.max(estimator.n_iter_))
 

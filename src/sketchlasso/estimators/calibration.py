@@ -120,7 +120,14 @@ def calibrated(
             " with rows that fit has not seen.",
         )
     if method == "jackknife+":
-        data = prepare(X, y, None, spec.standardize, spec.ready)
+        data = prepare(
+            X,
+            y,
+            None,
+            spec.standardize,
+            spec.ready,
+            fit_intercept=spec.terms.fit_intercept,
+        )
         if (
             isinstance(spec, SingleSpecification)
             # The penalties without each row are known before any fit, and nothing is refitted.
@@ -176,7 +183,7 @@ def _in_one_go(
         found.append(
             TargetResiduals(
                 Y[:, target] - unit * predicted,
-                LinearModels(own, unit * models.intercept),
+                LinearModels(own, data.original_intercept(models.coef, models.intercept, unit)),
                 np.arange(len(Y)),
             )
         )

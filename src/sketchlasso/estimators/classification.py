@@ -155,7 +155,7 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
         spec = self._specification(rows.shape[1])
         data = self._signed(spec, rows, labels, sample_weight)
         fits, self.sketch_ = fit_responses(spec, data)
-        keep_fits(self, fits, single=False, dtype=rows.dtype)
+        keep_fits(self, fits, single=False)
         return self
 
 
@@ -230,6 +230,6 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
         spec = self._specification(rows.shape[1])
         data = self._signed(spec, rows, labels, sample_weight)
         fits, decisions, self.sketch_ = choose(spec, data, labels, groups, METRICS, self.classes_)
-        keep_fits(self, fits, single=False, dtype=rows.dtype)
+        keep_fits(self, fits, single=False)
         self.oof_decision_ = decisions[:, 0] if len(self.classes_) == 2 else decisions
         return self

@@ -198,7 +198,7 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
         spec = self._specification(rows.shape[1])
         data = self._prepared(spec, rows, targets, sample_weight)
         fits, self.sketch_ = fit_responses(spec, data)
-        keep_fits(self, fits, single=targets.ndim == 1, dtype=rows.dtype)
+        keep_fits(self, fits, single=targets.ndim == 1)
         return self
 
 
@@ -295,6 +295,6 @@ class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
         single = targets.ndim == 1
         kinds = targets if single else None
         fits, held_out, self.sketch_ = choose(spec, data, kinds, groups, METRICS)
-        keep_fits(self, fits, single=single, dtype=rows.dtype)
+        keep_fits(self, fits, single=single)
         self.oof_prediction_ = held_out[:, 0] if single else held_out
         return self

@@ -21,6 +21,7 @@ from sketchlasso.data.transform import (
     in_column_units,
     in_units,
     matrix_unit,
+    near_zero,
 )
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
@@ -44,7 +45,9 @@ ROUGH_ITERATIONS = 4
 class Prepared:
     """Data ready to be sketched and solved."""
 
-    X: Any  # array, csr_array or BlockMatrix (r, n): rows in use, columns divided by `scales`
+    # Array, csr_array or BlockMatrix (r, n): rows in use, columns less `offsets` and divided by
+    # `scales`.
+    X: Any
     Y: FloatArray  # (r, t)
     weights: FloatArray | None  # (r,): divided by `weight_unit`
     rows: IntArray  # (r,): their numbers in the user's X
@@ -53,6 +56,8 @@ class Prepared:
     x_unit: float  # power of two that `X` is divided by, with penalties and radii
     y_units: FloatArray  # (t,): powers of two that the columns of `Y` are divided by
     weight_unit: float  # see `effective_unit`
+    offsets: FloatArray  # (n,): zero but for columns far from zero
+    given: Any = None  # the rows in use as the user gave them, where the division rounded them
 
     @property
     def in_blocks(self) -> bool:
@@ -93,6 +98,10 @@ class Prepared:
         """Coefficients (t, n) of some responses in the units of the user's X and y."""
         return coef / self.divisors * self.y_units[columns, None]
 
+    def original_intercept(self, coef: Any, intercept: FloatArray, units: Any) -> FloatArray:
+        """Intercepts (t,) in the units of the user's X and y, from coefficients (t, n) for `X`."""
+        return np.asarray((intercept - coef @ (self.offsets / self.divisors)) * units)
+
     def radius_in_units(self, radius: Radii) -> Radii:
         """The radius, or the radii, of the user's in the units of `X`."""
         if radius is None or self.penalty_unit == 1.0:
@@ -126,11 +135,15 @@ def prepare(
     sample_weight: ArrayLike | None,
     standardize: bool | Literal["auto"],
     ready: Sketch | None,
+    *,
+    fit_intercept: bool,
+    single: bool = False,
 ) -> Prepared:
     """Drop rows without weight, and divide columns by their standard deviations as asked.
 
     X (m, n) is validated, y is (m,) or (m, t), `sample_weight` (m,) may be a dask array. All
-    rows stay where a `ready` sketch of all rows is given.
+    rows stay where a `ready` sketch of all rows is given. Standardised columns are in double
+    precision, unless X is in blocks, or float32 and `single` is enough for its products.
     """
     Y = as_responses(y, X.shape[0])
     given = len(Y)
@@ -147,8 +160,13 @@ def prepare(
     entries: Any = sparse.csr_array(stored) if sparse.issparse(X) else X
     if len(rows) < given:
         entries, Y = entries[rows], Y[rows]
-    unit, y_units, scales = 1.0, column_units(Y), None
+    unit, y_units, scales, original = 1.0, column_units(Y), None, entries
+    offsets = np.zeros(X.shape[1])
     if _standardizes(standardize, ready, entries):
+        if fit_intercept:
+            entries, offsets = near_zero(entries)
+        if not (single or isinstance(entries, BlockMatrix)):
+            entries = entries.astype(np.float64, copy=False)
         # Standardised columns have no unit, nor have penalties on their coefficients.
         entries, units = in_column_units(entries)
         scales = column_scales(entries, np.ones(len(rows)) if weights is None else weights)
@@ -158,7 +176,19 @@ def prepare(
         # Columns of a sketch that were divided by scales have no unit.
         unit = matrix_unit(entries)
         entries = in_units(entries, unit)
-    return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units, weight_unit)
+    return Prepared(
+        entries,
+        Y / y_units,
+        weights,
+        rows,
+        scales,
+        given,
+        unit,
+        y_units,
+        weight_unit,
+        offsets,
+        original if scales is not None and entries.dtype == np.float32 else None,
+    )
 
 
 def effective_unit(weights: FloatArray) -> float:
@@ -241,7 +271,7 @@ def _plans(spec: Specification, data: Prepared, columns: IntArray) -> list[Sketc
     ready = spec.ready
     if ready is not None:
         return [(columns, lambda: data.sketch_in_units(ready))]
-    method: Any = _method(spec, data)
+    method: Any = sketch_method(spec, data.X)
     if method is None:
         return [(columns, lambda: None)]
     options: dict[str, Any] = {
@@ -277,20 +307,20 @@ def _plans(spec: Specification, data: Prepared, columns: IntArray) -> list[Sketc
 
 def solves_without_sketch(spec: Specification, data: Prepared) -> bool:
     """Whether the parameters lead to the full problem for these data."""
-    return spec.ready is None and _method(spec, data) is None
+    return spec.ready is None and sketch_method(spec, data.X) is None
 
 
-def _method(spec: Specification, data: Prepared) -> str | None:
+def sketch_method(spec: Specification, X: Any) -> str | None:
     """The sketching method that the parameters ask for; None for no sketch at all."""
     if spec.sketch != "auto":
         assert spec.sketch is None or isinstance(spec.sketch, str)
         return spec.sketch
     searching = isinstance(spec, SearchSpecification)
     return automatic_method(
-        data.X.shape,
+        X.shape,
         int(spec.rank),
-        robust=spec.radius is not None or data.in_blocks,
-        predictive=searching and sparse.issparse(data.X),
+        robust=spec.radius is not None or isinstance(X, BlockMatrix),
+        predictive=searching and sparse.issparse(X),
     )
 
 

@@ -309,7 +309,7 @@ def _by_lasso(
     of the most correlated features, the first penalty is halved, and the later residuals are
     those of the refit.
     """
-    data = prepare(X, y, None, standardize=False, ready=None)
+    data = prepare(X, y, None, standardize=False, ready=None, fit_intercept=True)
     target, rows = data.Y[:, 0], len(y)
     whole = sketch(data.X, method="exact", rank=min(data.X.shape))
     residual = first_guess(data, target, fit_intercept=True)

@@ -175,7 +175,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         self._check(X, y)
         state = check_random_state(self.random_state)
         ready = self.sketch if isinstance(self.sketch, Sketch) else None
-        data = prepare(X, y, None, self.standardize, ready)
+        data = prepare(X, y, None, self.standardize, ready, fit_intercept=self.fit_intercept)
         varying = column_scales(data.X, np.ones(len(data.Y))) > 0
         if not varying.any():
             raise InvalidInputError(

@@ -64,7 +64,7 @@ def check_sketch_of(sketch: object, X: MatrixLike) -> Sketch:
         return found
     with np.errstate(all="ignore"):
         scaled = found if unit == 1.0 else found.rescaled(1.0 / unit, found.fingerprint)
-        if not _is_of(scaled, DataMatrix(given.storage, scaled.transform), X):
+        if not _is_of(scaled, DataMatrix.view(given.storage, scaled.transform), X):
             raise InvalidInputError(
                 "the sketch given was made from other data than X, although both have shape "
                 f"{given.shape}; pass the X that was sketched, or make a sketch of this one."

@@ -96,13 +96,7 @@ def spectral_radius(
     )
     value = _rounded_up(A, factors, bound.upper)
     if _needs_double(A, value, bound.upper):
-        double = Factors(
-            np.asarray(factors.Q, dtype=np.float64),
-            factors.P.astype(np.float64),
-            factors.singular_values.astype(np.float64),
-            projected=False,  # factors rounded to single precision are no projection in double
-        )
-        return spectral_radius(A.in_double(), double, rng, failure_probability)
+        return spectral_radius(A.in_double(), _in_double(factors), rng, failure_probability)
     spectral = Radius(value, "spectral", bound.failure_probability)
     if factors.projected and A.storage.has_entries:
         frobenius = frobenius_radius(A, factors)
@@ -131,9 +125,15 @@ def frobenius_radius(A: DataMatrix, factors: Factors) -> Radius:
         gram, shared = _overlaps(A, Q, P)
     product = _inner(gram, P.T @ P)
     # Cancellation: each sum of squares carries a relative error of its own.
-    lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * (total + product)
+    sizes = total + product + A.mean_shift() * float(np.sqrt(product))
+    lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * sizes
+    # Generous where that costs nothing.
+    lost *= 4.0 if A.dtype == np.float64 else 1.0
     left = max(total - 2 * shared + product, 0.0)
-    return Radius(float(np.sqrt(left + lost)), "frobenius", 0.0)
+    value = float(np.sqrt(left + lost))
+    if _needs_double(A, value, float(np.sqrt(left))):
+        return frobenius_radius(A.in_double(), _in_double(factors))
+    return Radius(value, "frobenius", 0.0)
 
 
 def realised_estimate(A: DataMatrix, factors: Factors, rng: np.random.Generator) -> Radius:
@@ -163,6 +163,16 @@ def _needs_double(A: DataMatrix, value: float, norm: float) -> bool:
     """Whether single precision adds too much for rounding, and double precision is possible."""
     single = A.dtype == np.float32 and A.in_double().dtype == np.float64
     return single and value > LARGEST_ALLOWANCE * norm
+
+
+def _in_double(factors: Factors) -> Factors:
+    """The factors in double precision, in which they are no longer a projection of A."""
+    return Factors(
+        np.asarray(factors.Q, dtype=np.float64),
+        factors.P.astype(np.float64),
+        factors.singular_values.astype(np.float64),
+        projected=False,
+    )
 
 
 def _rounded_up(A: DataMatrix, factors: Factors, norm: float) -> float:

@@ -114,7 +114,7 @@ class Sketch:
     ) -> Sketch:
         """Return the sketch of A with these factors, begun at `start` of ``perf_counter``."""
         return cls(
-            _without_constants(factors.P, A.transform, A.shape[0]),
+            _without_constants(factors.P, A),
             factors.Q,
             radius.value,
             factors.singular_values,
@@ -166,7 +166,7 @@ class Sketch:
 
     def view(self, X: MatrixLike) -> DataMatrix:
         """Return X of any number of rows, centred and scaled as the sketch is."""
-        return DataMatrix(as_storage(X), self.transform)
+        return DataMatrix.view(as_storage(X), self.transform)
 
     def with_radius(self, radius: float) -> Sketch:
         """Return the same factors with a radius of the user's choice."""
@@ -349,15 +349,14 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
         return Sketch.unpacked(stored)
 
 
-def _without_constants(P: RealArray, transform: ColumnTransform, m: int) -> RealArray:
-    """P (n, k) with zeros for columns of X that are constant up to rounding.
+def _without_constants(P: RealArray, A: DataMatrix) -> RealArray:
+    """P (n, k) with zeros for columns of A that are constant up to rounding.
 
     What rounding leaves of such a column is no direction for a feature without a penalty.
     """
-    if transform.means is None:
+    if A.transform.means is None:
         return P
-    scales = 1.0 if transform.scales is None else transform.scales
-    # A constant column has the length |mean| sqrt(m) before it is centred.
-    rounding = rounding_of_sums(m, P.dtype.type) * np.sqrt(m) * np.abs(transform.means / scales)
+    # What centring takes off a column, times its rounding.
+    rounding = rounding_of_sums(A.shape[0], P.dtype.type) * A.column_shifts()
     constant = np.linalg.norm(P, axis=1) <= rounding
     return np.where(constant[:, None], P.dtype.type(0), P) if constant.any() else P

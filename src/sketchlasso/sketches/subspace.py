@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, svds
+from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
 from sketchlasso.data import DataMatrix
 from sketchlasso.errors import Argument, InvalidInputError
@@ -230,10 +230,13 @@ def _by_arpack(A: DataMatrix, rank: int, rng: np.random.Generator) -> Factors:
         matmat=A.matmat,
         rmatmat=A.rmatmat,
     )
+    if not A.matmat(gaussian(rng, A.shape[1], 1, A)).any():
+        # ARPACK fails on zeros, such as a constant matrix less its means.
+        return factors_from_left(A, orthonormal_basis(gaussian(rng, A.shape[0], rank, A)), rank)
     start = gaussian(rng, min(A.shape), 1, A)[:, 0]
     try:
         U, _, _ = svds(operator, k=rank, v0=start, return_singular_vectors="u")
-    except ArpackNoConvergence as unfinished:
+    except ArpackError as unfinished:
         raise InvalidInputError(
             Argument("method", "exact"),
             " did not converge for ",

@@ -36,7 +36,7 @@ def test_the_objective_of_every_fold_is_that_of_its_rows():
     rows = sl.splitter_rows(3, 150)
     problems = sl.build_problems(sketch, y, alphas=[1e-4], radii=[0.0], rows=rows)
     found = sl.solve(problems.batch, settings=sl.Settings(tol=1e-8))
-    for row_set, w, primal in zip(rows, found.coef.toarray(), found.primal):
+    for row_set, w, primal in zip(rows, found.coef.toarray(), found.primal, strict=True):
         train = row_set.train(150)
         residual = y[train] - X[train] @ w
         expected = np.linalg.norm(residual - residual.mean()) + 1e-4 * np.abs(w).sum()
