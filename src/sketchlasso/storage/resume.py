@@ -89,12 +89,14 @@ class Parts:
 def _locked(folder: Path, output: str | os.PathLike[str]) -> Iterator[None]:
     """Make a folder and lock it; refuse where another process or thread holds the lock.
 
-    The operating system releases the lock when the process ends.
+    The operating system releases the lock when the process ends. There is no protection on file
+    systems without locks.
     """
     lock = FileLock(folder / "lock")
     try:
         folder.mkdir(exist_ok=True)
-        lock.acquire(blocking=False)
+        with suppress(NotImplementedError):  # a file system without locks
+            lock.acquire(blocking=False)
     except Timeout:
         raise StoredFileError(
             f"{output} is being written by another process; wait until it ends, or choose "
