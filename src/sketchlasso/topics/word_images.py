@@ -184,7 +184,12 @@ def image_everything(
     """
 
     def solved(words: IntArray) -> Answers:
-        return _strongest(imager._answer(Queries.single(words), question), question.n_words)
+        answers, rows = imager._answer(Queries.single(words), question), []
+        for number in range(len(words)):
+            strongest, weights = answers.strongest(number, question.n_words)
+            order = np.argsort(strongest)
+            rows.append((strongest[order], weights[order]))
+        return replace(answers, coef=stack_rows(rows, answers.coef.shape[1]))
 
     settings = _settings(imager, question)
     count = len(imager.words_)
@@ -225,17 +230,5 @@ def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
         "weighting": imager.weighting,
         "rank": imager.sketch_.rank,
         "device": imager.device,
-        # Older versions, whose parts do not fit, used columns of other lengths.
-        "columns": "unit",
         "sketch": hashlib.sha256(P.tobytes()).hexdigest(),
     }
-
-
-def _strongest(answers: Answers, n_words: int) -> Answers:
-    """The answers with the `n_words` strongest weights of each row only."""
-    rows = []
-    for number in range(answers.coef.shape[0]):
-        words, weights = answers.strongest(number, n_words)
-        order = np.argsort(words)
-        rows.append((words[order], weights[order]))
-    return replace(answers, coef=stack_rows(rows, answers.coef.shape[1]))
