@@ -4,9 +4,6 @@ Estimators, verbs and results are here. The rest has rooms of its own: `sketchla
 `.topics`, `.io` (files and data in blocks), `.cluster`, `.engine` (for experts) and `.errors`.
 """
 
-# First, as all that follows takes time to load.
-from sketchlasso import startup as startup  # isort: skip
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

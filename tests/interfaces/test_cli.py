@@ -48,60 +48,10 @@ def run_on_terminal(*arguments, cwd):
     return shown.decode(), process.wait(timeout=60)
 
 
-def test_demo_ends_with_a_result_a_person_can_read(tmp_path):
-    done = run("demo", "--alphas", "20", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Sparse regressions on tables and text")
-    assert "Diabetes, 309 patients x 285 terms" in done.stdout
-    for heading in ("test R2", "non-zeros", "seconds"):
-        assert heading in done.stdout
-    lines = done.stdout.splitlines()
-    scores = [
-        float(line.split()[2])
-        for method in ("sketchlasso SqrtLassoCV", "scikit-learn LassoCV")
-        for line in lines
-        if line.startswith(method)
-    ]
-    assert len(scores) == 2 and min(scores) > 0.3
-    assert "handwritten 4 or 9: " in done.stdout
-    assert "leave-one-out: " in done.stdout
-    (warned,) = [line.split() for line in lines if line.startswith("LassoCV warned")]
-    assert int(warned[2]) > 0 and float(warned[-1]) <= 1e-6
-    for word, named in (("fourier", "transform"), ("cluster", "clustering"), ("file", "directory")):
-        (image,) = [line for line in lines if line.startswith(f"{word} ")]
-        assert named in image
-    assert lines[-1].endswith("sketchlasso topics demo --serve --open")
-    assert list(tmp_path.iterdir()) == [], "nobody asked for a file"
-    assert "the first run compiles" in done.stderr
-
-
 def test_version_and_help(call):
     fresh = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
     assert fresh.stdout.strip()[0].isdigit()
     assert "demo" in call("--help").stdout
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            "demo --rank 90",
-            "--rank must be an integer from 1 to 64 for X of shape (252, 64), not 90.",
-        ),
-        ("demo --alphas 0", "--alphas must be at least 1, or a list of penalties, not 0."),
-        ("demo --tol -1", "--tol must be a positive number such as 1e-6, not -1.0."),
-    ],
-)
-def test_mistakes_end_in_one_sentence_and_exit_code_2(call, line, message):
-    assert message in call(line, code=2).stderr
-
-
-def test_a_mistake_leaves_no_traceback(tmp_path):
-    done = run("demo", "--tol", "-1", cwd=tmp_path)
-    assert done.returncode == 2
-    told = done.stderr.splitlines()[-1]
-    assert told.startswith("sketchlasso: --tol must be a positive number")
-    assert "Traceback" not in done.stderr
 
 
 def test_a_pipe_gets_plain_lines(files):
@@ -200,16 +150,83 @@ def test_a_missing_extra_says_how_to_install_it(monkeypatch, capsys):
     assert "pip install 'sketchlasso[cli]'" in capsys.readouterr().err
 
 
-def test_the_demos_picture_is_complete_or_not_there(call, tmp_path):
-    pytest.importorskip("matplotlib")
-    assert "wrote  a.png" in call("demo --alphas 3 --plot a.png").stdout
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a.png"]
-    said = call("demo --alphas 3 --plot nowhere/a.png", code=3).stderr
-    assert "there is no folder nowhere" in said
+def test_the_demo_ends_with_a_result_that_people_can_read(tmp_path):
+    done = run("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    scores = [
+        float(line.split()[2])
+        for method in ("sketchlasso SqrtLassoCV", "scikit-learn LassoCV")
+        for line in lines
+        if line.startswith(method)
+    ]
+    assert len(scores) == 2 and min(scores) > 0.3
+    for word, named in (("fourier", "transform"), ("random", "generator")):
+        (image,) = [line for line in lines if line.startswith(f"{word} ")]
+        assert named in image
+    assert list(tmp_path.iterdir()) == [], "nobody asked for a file"
 
 
-def test_the_demo_without_matplotlib(monkeypatch, call):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert "leave-one-out" in call("demo --alphas 3").stdout
-    assert "pip install 'sketchlasso[plot]'" in call("demo --alphas 3 --plot a.png", code=4).stderr
+def test_every_command_has_help_with_examples(call):
+    from sketchlasso.interfaces.app import COMMANDS, TOPICS
+
+    page = call("-h").stdout
+    assert "Exit codes:" in page and "130" in page
+    for prefix, entries in (("", COMMANDS), ("topics ", TOPICS)):
+        for name, entry in entries.items():
+            page = " ".join(call(f"{prefix}{name} --help").stdout.split())
+            assert f"sketchlasso {prefix}{name}" in page and "--json" in page
+            assert entry.summary in page
+
+
+def test_help_loads_no_numerical_library():
+    program = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from sketchlasso.interfaces.app import app\n"
+        "for line in ('--help', '--version', 'topics --help'):\n"
+        "    assert CliRunner().invoke(app, line.split()).exit_code == 0\n"
+        "assert not {'numpy', 'scipy', 'sklearn', 'numba'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_doctor_checks_the_installation(call):
+    said = call("doctor").stdout
+    for word in ("python", "threads", "numpy", "small solve"):
+        assert word in said
+    assert json.loads(call("doctor --json").stdout)["self_test"]["solved"] is True
+
+
+def test_ctrl_c_while_the_command_loads(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "sketchlasso", "fit", "x.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    for line in process.stderr:
+        if line.rpartition("|")[2].strip() == "typer":
+            process.send_signal(signal.SIGINT)
+            break
+    said, told = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "")
+    assert "sketchlasso: interrupted before the end." in told and "Traceback" not in told
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_commands_and_options(shell):
+    environment = {
+        **os.environ,
+        "_SKETCHLASSO_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": "sketchlasso fit --tar",
+        "COMP_CWORD": "2",
+        "_TYPER_COMPLETE_ARGS": "sketchlasso fit --tar",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    program = "import sys; sys.argv[0] = 'sketchlasso'; from sketchlasso.interfaces import cli; cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert "--target" in done.stdout, done.stderr

@@ -1,24 +1,19 @@
 """The command line under bad conditions: early Ctrl-C, hostile words, links, a second writer."""
 
-import json
 import signal
 import subprocess
 import sys
-import sysconfig
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.io import Table, write_table
-from sketchlasso.topics import TopicImager, load_topics, read_corpus
+from sketchlasso.topics import TopicImager, load_topics
 from tests.forked import Forked, run
 from tests.interfaces.parts import wait_for_a_part
-from tests.sentences import refusal
 
 COMMAND = [sys.executable, "-m", "sketchlasso"]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
@@ -27,89 +22,7 @@ HOSTILE = "a\x1b[2J\x07\r\x9b2J\u202eb"
 ESCAPED = r"a\x1b[2J\x07\r\x9b2J\u202eb"
 
 
-@posix
-@pytest.mark.parametrize("program", ["module", "script"])
-@pytest.mark.parametrize(
-    "loaded", ["sketchlasso.startup", "numpy", "scipy", "numba", "sklearn.base", "typer"]
-)
-def test_ctrl_c_while_the_command_loads(program, loaded, tmp_path):
-    data = tmp_path / "data.csv"
-    data.write_text("a,y\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(40)))
-    script = Path(sysconfig.get_path("scripts")) / "sketchlasso"
-    if program == "script" and not script.exists():
-        pytest.skip("the script is not installed")
-    process = subprocess.Popen(
-        [sys.executable, "-X", "importtime"]
-        + (["-m", "sketchlasso"] if program == "module" else [str(script)])
-        + ["fit", str(data), "--target", "y"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    for line in process.stderr:
-        if line.startswith("import time:") and line.rpartition("|")[2].strip() == loaded:
-            process.send_signal(signal.SIGINT)
-            break
-    said, told = process.communicate(timeout=60)
-    told = [line for line in told.splitlines() if not line.startswith("import time:")]
-    assert (process.returncode, said) == (130, "")
-    assert told == ["sketchlasso: interrupted before the end."]
-
-
-def test_nothing_slow_loads_before_ctrl_c_is_answered():
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", *COMMAND[1:], "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
-    loaded = [line.rpartition("|")[2].strip() for line in lines]
-    before = loaded[: loaded.index("sketchlasso.startup")]
-    assert "runpy" in before
-    assert not {"enum", "re", "signal", "numpy"} & set(before)
-
-
-def test_a_program_that_imports_the_package_keeps_its_signals():
-    program = (
-        "import signal\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "import sketchlasso\n"
-        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
-    )
-    subprocess.run([sys.executable, "-c", program, "-m", "sketchlasso"], check=True)
-
-
 # An interrupt in a finaliser, which Python drops, and one that a library takes for an error.
-DROPPED = """
-import signal, sys, time
-from sketchlasso.interfaces import app, cli
-
-class Finalised:
-    def __del__(self):
-        signal.raise_signal(signal.SIGINT)
-
-def dropped():
-    Finalised()
-    time.sleep(3600)
-
-def turned():
-    try:
-        signal.raise_signal(signal.SIGINT)
-    except BaseException as stop:
-        raise RuntimeError("a library failed") from stop
-
-app.app = {"dropped": dropped, "turned": turned}[sys.argv[1]]
-cli.main()
-"""
-
-
-@pytest.mark.parametrize("how", ["dropped", "turned"])
-def test_no_ctrl_c_is_lost(how):
-    # The repeated interrupt has to end the sleep, and not only what follows it.
-    done = run(["-c", DROPPED, how], timeout=300)
-    assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "sketchlasso: interrupted before the end.\n"
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -129,14 +42,6 @@ def test_control_characters_are_escaped(monkeypatch, capsys, terminal):
     # Rich writes sequences of its own on a terminal, but none of the words'.
     assert not set("\x07\r\x9b\u202e") & set(shown.out)
     assert "\x1b[2J" not in shown.out
-
-
-def test_a_document_for_machines_has_no_control_characters_either(capsys):
-    words = HOSTILE + "\x7f\u2028\udc80"
-    Screen(json=True).show(Report({words: [words]}), [])
-    shown = capsys.readouterr().out
-    assert all(character.isprintable() or character == "\n" for character in shown)
-    assert json.loads(shown)[words] == [words]
 
 
 def test_words_titles_and_columns_of_files(call, tmp_path):
@@ -166,7 +71,7 @@ class TestLinks:
             ("fit {data}/houses.csv --target price -o", "h.model"),
             ("sketch {data}/houses.csv --target price --rank 3 -o", "h.sketch"),
             ("path {data}/houses.csv --target price --alphas 3 -o", "path.csv"),
-            ("demo --alphas 3 --plot", "a.png"),
+            ("infer {data}/houses.csv --target price --plot", "a.png"),
         ],
     )
     def test_an_output_that_is_a_link_is_written_through(self, call, tmp_path, line, name):
@@ -203,20 +108,6 @@ class TestLinks:
         (tmp_path / "outside/more/back").symlink_to(tmp_path / "texts")
         return tmp_path / "texts"
 
-    def test_links_out_of_a_folder_are_not_followed(self, folder):
-        corpus = read_corpus(folder)
-        assert corpus.titles == ("a.txt", "b.txt", "c.txt", "within.txt")
-        assert corpus.settings["links_left_out"] == 2
-        everything = read_corpus(folder, follow_links=True)
-        assert set(everything.titles) == {*corpus.titles, "link.txt", "more/deep.txt"}
-        assert everything.settings["links_left_out"] == 0
-
-    def test_a_folder_of_nothing_but_links(self, folder):
-        for name in "abc":
-            (folder / f"{name}.txt").unlink()
-        told = refusal(InvalidInputError, read_corpus, folder)
-        assert "2 symbolic links out of it" in told and "follow_links=True" in told
-
     def test_from_the_command_line(self, call, folder):
         line = "topics fit texts -o t.topics --rank 2 --min-documents 1"
         said = call(line).stdout
@@ -246,29 +137,3 @@ def test_a_second_writer_of_all_images_is_refused(made, tmp_path):
     )
     assert first.returncode == 0
     assert [entry.name for entry in tmp_path.iterdir()] == ["many.images"]
-
-
-@posix
-def test_a_writer_that_was_killed_leaves_no_lock(made, tmp_path):
-    line = ["-m", "sketchlasso", "topics", "all", made / "many.topics", "-o", "many.images"]
-    process = Forked(line, cwd=tmp_path, stderr=subprocess.PIPE)
-    wait_for_a_part(process, tmp_path / "many.images.parts")
-    process.kill()
-    process.communicate()
-    load_topics(made / "many.topics").image_all(tmp_path / "many.images")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["many.images"]
-
-
-def test_a_second_thread_is_refused_too(made, tmp_path):
-    imager = load_topics(made / "posts.topics")
-    told = []
-
-    def again(done, total):
-        own = threading.Thread(
-            target=lambda: told.append(refusal(StoredFileError, imager.image_all, tmp_path / "i"))
-        )
-        own.start()
-        own.join()
-
-    imager.image_all(tmp_path / "i", progress=again)
-    assert "is being written by another process" in told[0]

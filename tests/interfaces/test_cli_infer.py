@@ -60,20 +60,6 @@ def test_infer_on_rigorous_penalties_and_fit_with_them(call):
     assert "rigorous penalty" in said and "give it by --alpha" in said
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ("--level 1", "--level must be strictly between 0 and 1, such as 0.95, not 1."),
-        ("--level 95", "strictly between 0 and 1"),
-        ("--adjust fdr", "--adjust must be holm, bh or by, not 'fdr'."),
-        ("--alpha small", "(or 0, on a sketch), not 'small'."),
-    ],
-)
-def test_bad_options_are_refused_in_one_sentence(call, options, words):
-    said = call(f"infer {{data}}/houses.csv --target price {options}", code=2).stderr
-    assert words in said and said.count("\n") == 1
-
-
 def test_bad_data_are_refused_in_one_sentence(call):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 3)), rng.standard_normal(30)
@@ -103,44 +89,3 @@ def test_the_column_of_a_level_that_all_rows_have_is_named(call, tmp_path):
     (tmp_path / "lands.csv").write_text(f"a,Home Land,y\n{rows}")
     said = call("infer lands.csv --target y", code=2).stderr
     assert "column Home Land=no is constant" in said and "with --drop 'Home Land'." in said
-
-
-@pytest.mark.parametrize("option", ["-o", "--plot"])
-def test_files_that_cannot_be_written_are_refused_before_the_work(call, tmp_path, option):
-    other = "" if option == "-o" else "-o table.csv "
-    said = call(
-        f"infer {{data}}/houses.csv --target price {other}{option} nowhere/a.png", code=3
-    ).stderr
-    assert "there is no folder nowhere" in said
-    assert not (tmp_path / "table.csv").exists()
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        (
-            "infer {data}/houses.csv --target price -o a.foo",
-            "end the name in .csv, .tsv, .parquet or",
-        ),
-        (
-            "infer {data}/houses.csv --target price -o a.npy",
-            "unknown format '.npy' of a table in a.npy",
-        ),
-        (
-            "infer {data}/houses.csv --target price --plot a.csv",
-            "end the name in .png, .svg or .pdf",
-        ),
-        (
-            "stability {data}/houses.csv --target price -o a.csv.zip",
-            "unknown format '.zip' of a table in a.csv.zip",
-        ),
-        (
-            "stability {data}/houses.csv --target price --plot a",
-            "unknown format '' of a picture in a;",
-        ),
-    ],
-)
-def test_endings_are_refused_before_the_work_without_options_that_do_not_exist(call, line, says):
-    said = call(line, code=2).stderr
-    assert says in said and said.count("\n") == 1
-    assert "--format" not in said

@@ -41,20 +41,6 @@ def test_stability_of_classes_and_its_picture(call, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ("--q 5", "--q 5 was given, but an integer from 1 to 3 is accepted for 6 features"),
-        ("--cutoff 0.2", "--cutoff 0.2 was given"),
-        ("--pairs 1", "--pairs must be an integer >= 2, not 1."),
-        ("--q 2 --cutoff 0.8 --pfer 1", "leave one out"),
-        ("--assumption some", "not 'some'"),
-    ],
-)
-def test_stability_refusals(call, options, sentence):
-    assert sentence in call(f"stability {{data}}/houses.csv -t price {options}", 2).stderr
-
-
-@pytest.mark.parametrize(
     ("command", "method"),
     [
         ("fit {data}/houses.csv -t price --alpha 1", "jackknife+"),
@@ -92,25 +78,3 @@ def test_more_than_the_rows_can_say(call):
     call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
     said = call("predict h.model {data}/new.csv --interval 0.99 -o e.csv", 2).stderr
     assert "but the 60 rows of the calibration support 0.9836 at most" in said
-
-
-def test_interval_refusals(call):
-    call("fit {data}/houses.csv -t price -o plain.model")
-    said = call("predict plain.model {data}/new.csv --interval 0.9", 2).stderr
-    assert "plain.model was saved without a calibration; fit it again with --calibrate" in said
-    call("fit {data}/sizes.csv -t size -o classes.model")
-    said = call("predict classes.model {data}/new.csv --interval 0.9", 2).stderr
-    assert "holds a SqrtLassoClassifier" in said
-    said = call("fit {data}/sizes.csv -t size --calibrate cv+", 2).stderr
-    assert "--calibrate cannot be used for classes" in said
-    said = call("fit {data}/houses.csv -t price --calibrate split", 2).stderr
-    assert "--calibrate must be jackknife+ or cv+, not 'split'." in said
-    call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
-    said = call("predict h.model {data}/new.csv --interval 1.5", 2).stderr
-    assert "--interval must be a probability strictly between 0 and 1, not 1.5" in said
-
-
-def test_calibration_of_data_in_blocks_is_refused_in_the_words_of_the_shell(call):
-    said = call("fit {data}/houses.csv -t price --memory 1MB --calibrate jackknife+", 2).stderr
-    assert "--calibrate jackknife+ cannot be used for data in blocks" in said
-    assert "--method" not in said

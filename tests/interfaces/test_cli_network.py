@@ -102,40 +102,6 @@ def test_communities_are_written_too(ask):
         assert all("community" in node for node in json.load(file)["nodes"])
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ("-o g.png", "end it in .graphml"),
-        ("-o g.csv --alpha best", "(or 0, on a sketch), not 'best'."),
-        ("-o g.csv --alpha -1", "finite number > 0"),
-        ("-o g.csv --alpha ebic --targets genea", "--alpha ebic cannot be combined with --targets"),
-        ("-o g.csv --targets genez", "targets names 'genez', which is not a column of X"),
-        ("-o g.csv --rule xor", "--rule must be and or or, not 'xor'."),
-        ("-o g.csv --half-samples 3", "--half-samples must be an even number >= 0, not 3."),
-        ("-o g.csv --min-stability 0.5", "with --half-samples if it is above 0, not 0.5."),
-        ("-o g.csv --communities", "--communities was given"),
-    ],
-)
-def test_mistakes_end_in_one_line(ask, options, says):
-    result = ask(f"network {{genes}}/genes.csv {options}", int(Exit.BAD_INPUT))
-    assert result.stdout == ""
-    assert says in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("option", ["--targets nosuch.txt", "--predictors lists/tf"])
-def test_a_list_of_columns_that_is_not_there(ask, option):
-    said = ask(f"network {{genes}}/genes.csv {option} -o g.csv", int(Exit.BAD_FILE)).stderr
-    assert f"{option} was given, but there is neither such a file nor such a column" in said
-    assert said.count("\n") == 1
-
-
-def test_a_list_of_columns_that_is_no_text(ask, tmp_path):
-    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
-    said = ask("network {genes}/genes.csv --targets bytes.txt -o g.csv", int(Exit.BAD_FILE)).stderr
-    assert "--targets bytes.txt is not UTF-8 text; give the path of a text file" in said
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_a_network_is_explored_until_ctrl_c(ask):
     pytest.importorskip("fastapi", reason="needs the extra web")

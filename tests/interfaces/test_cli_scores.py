@@ -89,19 +89,6 @@ def test_gaps_and_solver_facts_are_for_verbose(call, line, first):
     assert "gap" in more
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "path {data}/houses.csv -t price",
-        "network {data}/houses.csv -o g.json --alpha 0.1",
-    ],
-)
-def test_a_missed_tolerance_is_reported_in_any_case(call, line):
-    result = call(f"{line} --tol 1e-300", 1)
-    assert "(worst relative gap" in result.stderr
-    assert "loosen --tol" in result.stderr and "--solver barrier" in result.stderr
-
-
 def test_a_path_names_the_features_that_enter(call):
     said = call("path {data}/houses.csv -t price --alphas 6.5,4,0.1").stdout.splitlines()
     head = next(i for i, line in enumerate(said) if line.split()[:1] == ["alpha"])
@@ -139,10 +126,3 @@ def test_the_picture_of_several_classes_names_them(call, tmp_path):
     drawn = (tmp_path / "kinds.svg").read_text()
     assert "<!-- path of low, the first of 3 classes -->" in drawn
     assert "<!-- low: feature 0 -->" in drawn and "<!-- top: feature 0 -->" in drawn
-
-
-@pytest.mark.parametrize("command", ["path", "loo", "predict h.model"])
-def test_an_unknown_ending_is_refused_before_the_work(call, command):
-    # Nothing is read: neither file exists.
-    said = call(f"{command} missing.csv -o a.xyz", 2).stderr
-    assert "unknown format '.xyz' of a table in a.xyz; end the name in .csv" in said

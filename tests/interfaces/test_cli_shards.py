@@ -102,9 +102,9 @@ def test_a_single_file_within_a_budget(call, parts):
     said = call("fit X.npy --target 0 --alpha 1 --memory 17kB").stdout
     assert "50 samples x 3 features, dense, in 5 blocks" in said
     said = call("fit X.npy --target 0 --memory lots", code=2).stderr
-    assert "--memory must be a positive number of bytes, not 'lots'" in said
+    assert "memory must be a positive number of bytes, not 'lots'" in said
     said = call("fit houses --memory 17kB", code=2).stderr
-    assert "cannot be read within --memory 17kB" in said
+    assert "cannot be read within memory='17kB'" in said
 
 
 def test_shards_that_cannot_be_used(call, parts):
@@ -128,26 +128,6 @@ def test_a_scheduler_that_does_not_answer(call, parts, monkeypatch):
     monkeypatch.setattr(engine, "CONNECT_SECONDS", 0.3)
     said = call("fit houses --scheduler tcp://127.0.0.1:1", code=5).stderr
     assert "tcp://127.0.0.1:1" in said
-
-
-COMMANDS = ("fit houses", "topics all {made}/posts.topics --n-words 5 -o spread.images")
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=["fit", "topics all"])
-def test_a_cluster_without_workers_is_waited_for_as_long_as_asked(call, parts, made, command):
-    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    command = command.format(made=made)
-    with distributed.LocalCluster(
-        n_workers=0, processes=False, dashboard_address=":0", silence_logs=50, protocol="tcp"
-    ) as empty:
-        on = f"{command} --scheduler {empty.scheduler_address}"
-        said = " ".join(call(f"{on} --worker-timeout 0.3", code=5).stderr.split())
-        assert "no workers and none came within 0.3 seconds" in said
-        assert "wait longer (--worker-timeout)" in said
-        said = call(f"{on} --worker-timeout 0", code=2).stderr
-        assert "--worker-timeout must be a positive number of seconds, not 0.0" in said
-    said = " ".join(call(f"{command} --worker-timeout 3", code=2).stderr.split())
-    assert "--worker-timeout 3 was given without --scheduler" in said
 
 
 @pytest.mark.usefixtures("forked_workers")
@@ -180,4 +160,4 @@ def test_tables_in_blocks_hold_numbers_only(call, tmp_path, cell, fault):
     (tmp_path / "mixed.csv").write_text(f"a,city,y\n{rows}")
     said = call("fit mixed.csv -t y --memory 1MB", 2).stderr
     assert fault in said and "in line 5, column 'city'" in said
-    assert "--drop city, or read the file whole: tables in blocks hold numbers only" in said
+    assert "drop=['city'], or read the file whole: tables in blocks hold numbers only" in said

@@ -227,13 +227,6 @@ def test_info_knows_topics_and_images(ask):
     assert (printed["content"], printed["n_words"]) == ("images", 5)
 
 
-def test_doctor_names_the_extras(ask):
-    extras = document(ask("doctor --json"))["extras"]
-    assert set(extras["web"]) == {"fastapi", "uvicorn"}
-    assert set(extras["graph"]) == {"networkx"}
-    assert set(extras["dask"]) == {"dask", "distributed"}
-
-
 def test_the_demo_images_words_of_documentation(ask, tmp_path):
     result = ask("topics demo -o docs.topics")
     for word in ("fourier", "matrix", "random", "cluster", "file"):
@@ -246,12 +239,3 @@ def test_the_demo_images_words_of_documentation(ask, tmp_path):
     assert [image["query"] for image in printed["images"]] == [["matrix"]]
     assert printed["n_documents"] > 4000
     assert "sparse" in load_topics("docs.topics").image("matrix").words
-
-
-def test_every_command_of_topics_has_examples(call):
-    from sketchlasso.interfaces.app import TOPICS
-
-    for name in TOPICS:
-        page = call(f"topics {name} --help").stdout
-        assert f"sketchlasso topics {name}" in page
-        assert "--json" in page

@@ -6,7 +6,6 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands import screen
-from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -107,18 +106,6 @@ def test_counting_leaves_few_lines_in_a_pipe_and_a_bar_on_a_terminal(monkeypatch
         pass
     shown = capsys.readouterr().err
     assert "working" in shown and "waiting" in shown
-
-
-def test_a_line_to_copy_names_the_program_as_it_was_called(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    for called, name in (
-        ("/some/where/sketchlasso/__main__.py", "python -m sketchlasso"),
-        (".venv/bin/sketchlasso", ".venv/bin/sketchlasso"),
-        (str(tmp_path / "bin" / "sketchlasso"), "bin/sketchlasso"),
-        ("/some/where/pytest", "sketchlasso"),
-    ):
-        monkeypatch.setattr(sys, "argv", [called])
-        assert program() == name
 
 
 def test_values_for_people_and_machines():

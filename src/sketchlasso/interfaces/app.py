@@ -15,7 +15,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import sketchlasso as sl
-from sketchlasso.interfaces.cli import Exit
+from sketchlasso.interfaces.cli import MEANINGS
+
+HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class Entry:
@@ -108,22 +110,21 @@ COMMANDS = {
     ),
     "info": Entry(
         "looking:info",
-        "Show what a file of sketchlasso holds: a sketch, a model, topics or images.",
+        "Show what a file of sketchlasso holds.",
         "info nips.sketch",
         "info houses.model --top 20",
         "info nips.topics",
     ),
     "doctor": Entry(
         "looking:doctor",
-        "Check this installation.",
+        "Check this installation: versions, threads, and a small problem to solve.",
         "doctor",
         "doctor --json",
     ),
     "demo": Entry(
         "demo:demo",
-        "Demonstrate the package on bundled digits and words.",
+        "Demonstrate the package on bundled data.",
         "demo",
-        "demo --rank 40",
     ),
 }
 
@@ -181,34 +182,6 @@ TOPICS = {
 }
 
 
-def group(help: str, entries: Mapping[str, Entry]) -> typer.Typer:
-    """Make an application or a group of commands."""
-    return _plain(
-        help=help,
-        epilog=_epilog("Exit codes:", (f"{code.value:<4} {code.meaning}" for code in Exit)),
-        cls=type("Group", (_Group,), {"entries": entries}),
-        no_args_is_help=True,
-    )
-
-
-def _plain(**options: Any) -> typer.Typer:
-    return typer.Typer(
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        # Panels on a terminal, plain lines in a pipe.
-        rich_markup_mode="rich" if sys.stdout.isatty() else None,
-        **options,
-    )
-
-
-def _epilog(title: str, lines: Iterable[str]) -> str:
-    """Return the end of a help page: a title and lines below it."""
-    indented = (f"  {line}" for line in lines)
-    if sys.stdout.isatty():  # Rich joins lines and keeps paragraphs
-        return "\n\n".join((title, *indented))
-    return "\n".join(("\b", title, *indented))
-
-
 class _Group(TyperGroup):
     """Lists its commands by their summaries, and loads the one that is called."""
 
@@ -224,54 +197,58 @@ class _Group(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and name in self.entries:
-            command = loaded(name, self.entries[name])
+            command = _loaded(name, self.entries[name])
         return name, command, rest
 
 
-# How pydantic, which Typer converts options with, begins a refusal, and plainer words for it.
-PLAINER = {
-    "Input should be greater than or equal to": "it must be at least",
-    "Input should be less than or equal to": "it must be at most",
-    "Input should be a valid integer": "it must be a whole number",
-    "Input should be a valid number": "it must be a number",
-}
+class _Main(_Group):
+    entries = COMMANDS
 
 
-class _Command(TyperCommand):
-    """Refuses values in plain words."""
-
-    def make_context(self, *args: Any, **options: Any) -> Any:
-        try:
-            return super().make_context(*args, **options)
-        except typer.BadParameter as refused:
-            for theirs, ours in PLAINER.items():
-                bound = refused.message.removeprefix(theirs).partition(",")[0]
-                if refused.message.startswith(theirs):
-                    refused.message = f"{ours}{bound}"
-            raise
+class _Topics(_Group):
+    entries = TOPICS
 
 
 @cache
-def loaded(name: str, entry: Entry) -> Any:
+def _loaded(name: str, entry: Entry) -> Any:
     """Import a command, with its options, which take time to build and never change."""
     from sketchlasso.interfaces.commands.command import as_command
 
     module, _, function = entry.work.partition(":")
     work = getattr(import_module(f"sketchlasso.interfaces.commands.{module}"), function)
-    alone = _plain()
+    alone = _typer()
     epilog = _epilog("Examples:", (f"sketchlasso {line}" for line in entry.examples))
-    alone.command(name, epilog=epilog, cls=_Command)(as_command(work))
+    alone.command(name, epilog=epilog, context_settings=HELP)(as_command(work))
     return typer.main.get_command(alone)
 
 
-app = group("Many sparse regressions on one data set.", COMMANDS)
-app.add_typer(group("Ask a corpus about its words.", TOPICS), name="topics")
+def _typer(**options: Any) -> typer.Typer:
+    return typer.Typer(
+        pretty_exceptions_enable=False,
+        # Panels on a terminal, plain lines in a pipe.
+        rich_markup_mode="rich" if sys.stdout.isatty() else None,
+        context_settings=HELP,
+        **{"add_completion": False, "no_args_is_help": True, **options},
+    )
+
+
+def _epilog(title: str, lines: Iterable[str]) -> str:
+    """Return the end of a help page: a title and lines below it."""
+    indented = (f"  {line}" for line in lines)
+    if sys.stdout.isatty():  # Rich joins lines and keeps paragraphs
+        return "\n\n".join((title, *indented))
+    return "\n".join(("\b", title, *indented))
+
+
+CODES = _epilog("Exit codes:", (f"{code.value:<4} {meaning}" for code, meaning in MEANINGS.items()))
+app = _typer(cls=_Main, epilog=CODES, add_completion=True)
+app.add_typer(_typer(cls=_Topics, help="Ask a corpus about its words."), name="topics")
 
 
 @app.callback(invoke_without_command=True)
 def common(
     show_version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.")
+        bool, typer.Option("--version", "-V", help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Many sparse regressions on one data set."""

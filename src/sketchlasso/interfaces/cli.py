@@ -1,11 +1,10 @@
-"""Entry point of the command `sketchlasso`, its exit codes and their errors."""
+"""Entry point of the command `sketchlasso`, and its exit codes."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -20,36 +19,32 @@ from sketchlasso.errors import (
     StoredFileError,
 )
 from sketchlasso.interfaces import visible
-from sketchlasso.startup import INTERRUPTED, end_at_once
-
-# Seconds until an interrupt that Python has dropped is sent again.
-AGAIN = 0.05
 
 
 class Exit(IntEnum):
-    """How a command ended; `meaning` describes it."""
+    """How a command ended."""
 
-    meaning: str
+    FINE = 0
+    UNUSABLE = 1
+    BAD_INPUT = 2
+    BAD_FILE = 3
+    MISSING_EXTRA = 4
+    CLUSTER_LOST = 5
+    BUG = 70
+    INTERRUPTED = 130
 
-    def __new__(cls, code: int, meaning: str) -> Exit:
-        """Keep the meaning with the code."""
-        member = int.__new__(cls, code)
-        member._value_ = code
-        member.meaning = meaning
-        return member
 
-    FINE = 0, "fine"
-    INACCURATE = (
-        1,
-        "the answer cannot be used as it is: the model is empty, or a tolerance, a certificate or "
-        "a check was missed",
-    )
-    BAD_INPUT = 2, "usage, or input that cannot be used"
-    BAD_FILE = 3, "a file is missing, damaged, foreign or cannot be written"
-    MISSING_EXTRA = 4, "an optional package is not installed"
-    CLUSTER_LOST = 5, "a cluster could not be reached, or was lost"
-    BUG = 70, "an error of sketchlasso itself; its traceback is shown, please report it"
-    INTERRUPTED = INTERRUPTED, "interrupted"
+MEANINGS = {
+    Exit.FINE: "fine, perhaps with warnings",
+    Exit.UNUSABLE: "the answer cannot be used as it is: the model is empty, or a tolerance, a "
+    "certificate or a check was missed",
+    Exit.BAD_INPUT: "usage, or input that cannot be used",
+    Exit.BAD_FILE: "a file is missing, damaged, foreign or cannot be written",
+    Exit.MISSING_EXTRA: "an optional package is not installed",
+    Exit.CLUSTER_LOST: "a cluster could not be reached, or was lost",
+    Exit.BUG: "an error of sketchlasso itself; its traceback is shown, please report it",
+    Exit.INTERRUPTED: "interrupted",
+}
 
 
 class Interrupted(BaseException):
@@ -86,28 +81,20 @@ def exit_of(error: Exception) -> Exit:
 def main() -> None:
     """Run the command line; errors end in one line on stderr and an exit code."""
     _check_process()
-    if sys.argv[1:] == ["--version"]:  # Typer would load pydantic to convert the option
+    if sys.argv[1:] in (["--version"], ["-V"]):  # at once, without Typer
         print(sketchlasso.__version__)
         return
+    signal.signal(signal.SIGINT, _interrupt)
     try:
         from sketchlasso.interfaces.app import app
-    except ImportError as error:
-        missing = MissingExtraError("the command line", str(error.name), "cli")
-        _end(str(missing), Exit.MISSING_EXTRA)
-    interrupts = _Interrupts()
-    signal.signal(signal.SIGINT, interrupts.handle)
-    sys.unraisablehook = interrupts.repeat
-    try:
+
         app()
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        _end(str(MissingExtraError("the command line", error.name, "cli")), Exit.MISSING_EXTRA)
     except Interrupted as stop:
         _end(str(stop) or "interrupted before the end.", Exit.INTERRUPTED)
-    except Exception:
-        if not interrupts.seen:
-            raise
-        # A library has turned the interrupt into another error.
-        _end("interrupted before the end.", Exit.INTERRUPTED)
-    finally:
-        signal.signal(signal.SIGINT, end_at_once)
 
 
 def _check_process() -> None:
@@ -124,32 +111,8 @@ def _check_process() -> None:
         _end("the current folder was deleted; change to one that exists.", Exit.BAD_FILE)
 
 
-class _Interrupts:
-    """Handles Ctrl-C while a command runs."""
-
-    seen = False
-
-    def handle(self, number: int, frame: FrameType | None) -> None:
-        """End the command."""
-        self.seen = True
-        raise Interrupted
-
-    def repeat(self, failure: sys.UnraisableHookArgs) -> None:
-        """Repeat an interrupt that Python dropped because it came in a finaliser or callback."""
-        if not issubclass(failure.exc_type, Interrupted):
-            sys.__unraisablehook__(failure)
-            return
-        timer = threading.Timer(AGAIN, _interrupt_main_thread)
-        timer.daemon = True
-        timer.start()
-
-
-def _interrupt_main_thread() -> None:
-    """Send SIGINT to the thread that runs the command, where it also ends a wait."""
-    if sys.platform == "win32":
-        signal.raise_signal(signal.SIGINT)
-    else:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise Interrupted
 
 
 def _end(message: str, code: Exit) -> None:

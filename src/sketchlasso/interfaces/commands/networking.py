@@ -16,7 +16,6 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands import options, outputs
-from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.report import Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen
@@ -141,7 +140,7 @@ def network(
         facts=(*first, *written.facts, *(details if verbose else ())),
         sheets=(*_links_sheet(graph, top), *written.sheets),
         fell_short=not graph.edges,
-        closing=f"explore it in the browser: {program()} explore {output} --open",
+        closing=f"explore it in the browser: sketchlasso explore {output} --open",
     )
 
 

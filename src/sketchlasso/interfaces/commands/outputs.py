@@ -48,72 +48,62 @@ GraphFile = Annotated[
 ]
 
 
-def check_files(files: Mapping[str, Path | None]) -> None:
-    """Refuse, before the work, files in missing folders and pictures of unknown formats.
+def check_outputs(
+    written: Mapping[str, Path | None], values: Iterable[Any], force: bool = False
+) -> None:
+    """Refuse, before the work, files that cannot be written or would replace what is read.
 
-    `files` are those of the options --output and --plot.
+    `written` are those of --output and --plot, and the folder of topics export; `values` are all
+    other arguments. Folders and patterns among them stand for the files that they lead to, and
+    text for the file of this name if there is one. Files that sketchlasso did not write are
+    replaced only by `force`.
     """
-    for path in files.values():
-        if path is not None and not path.absolute().parent.is_dir():
+    read = _read_by(values)
+    for name, path in written.items():
+        if path is None or str(path) == "-":
+            continue
+        if not path.absolute().parent.is_dir():
             raise StoredFileError(
                 f"{path} could not be written, because there is no folder {path.parent}; choose "
                 "a path in a folder that exists."
             )
-    plot = files.get("plot")
-    if plot is not None and plot.suffix.lower() not in PICTURES:
-        _refuse(plot, "a picture", ".png, .svg or .pdf")
-
-
-def check_not_read(files: Mapping[str, Path | None], values: Iterable[Any]) -> None:
-    """Refuse, before the work, files that would replace each other or what the command reads.
-
-    `files` are those of the options --output and --plot, and `values` all other arguments. Folders
-    and patterns among them stand for the files that they lead to, and so does text that happens to
-    be the path of a file, such as a ready sketch.
-    """
-    given = [each for value in values for each in (value if isinstance(value, list) else [value])]
-    used: set[str] = set()
-    for path in given:
-        if isinstance(path, str | Path):
-            used.update(map(os.path.realpath, (str(path), *glob(str(path), recursive=True))))
-    folders = [path for path in used if os.path.isdir(path)]
-    for name, path in files.items():
-        if path is None:
-            continue
-        target = os.path.realpath(path)
-        inside = any(Path(target).is_relative_to(folder) for folder in folders)
-        if target in used or (inside and os.path.exists(target)):
+        if name == "plot" and path.suffix.lower() not in PICTURES:
+            _refuse(path, "a picture", ".png, .svg or .pdf")
+        target = _real(path)
+        if target in read or (target.exists() and any(map(read.__contains__, target.parents))):
             raise InvalidInputError(
-                f"--{name} {path} would replace a file that this command reads or writes; choose "
-                "another name."
+                f"{path} would replace a file that this command reads or writes; choose another "
+                "name."
             )
-        used.add(target)
+        read.add(target)
+        if not (force or _own(path)):
+            raise InvalidInputError(
+                f"{path} exists and was not written by this command; choose another name, or give "
+                "--force to replace it."
+            )
 
 
-def check_own(files: Mapping[str, Path | None], force: bool) -> None:
-    """Refuse, before the work, to replace a file that sketchlasso did not write."""
-    for name, path in files.items():
-        if path is None or force or not path.is_file() or path.stat().st_size == 0 or _own(path):
-            continue
-        raise InvalidInputError(
-            f"--{name} {path} names a file that exists and was not written by this command; choose "
-            "another name, or give --force to replace it."
-        )
+def _read_by(values: Iterable[Any]) -> set[Path]:
+    read: set[Path] = set()
+    for value in values:
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, Path):
+                read |= {_real(path) for path in (one, *glob(str(one), recursive=True))}
+            elif isinstance(one, str) and Path(one).is_file():
+                read.add(_real(one))
+    return read
 
 
-def check_folder(folder: Path | None, force: bool) -> None:
-    """Refuse, before the work, to write into a folder of other files."""
-    if folder is None or force or not folder.is_dir() or (folder / "topics.json").exists():
-        return
-    if any(folder.iterdir()):
-        raise InvalidInputError(
-            f"{folder} is a folder that holds other files; choose another name, or give --force to "
-            "write into it."
-        )
+def _real(path: str | Path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def _own(path: Path) -> bool:
-    """Return whether sketchlasso wrote a file, by what such files begin with."""
+    """Return whether a path is free, or of a file that sketchlasso wrote, by how it begins."""
+    if path.is_dir():
+        return (path / "topics.json").exists() or not any(path.iterdir())
+    if not path.is_file() or path.stat().st_size == 0:
+        return True
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
             content = file.read(-1 if path.suffix.lower() == ".pdf" else BEGINNING)
@@ -167,13 +157,16 @@ def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
     `names` lists the panels of each row, from left to right; `height` is in inches.
     """
     try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as missing:
         raise MissingExtraError("--plot", "matplotlib", "plot") from missing
     width, each = PANEL
     size = (width * len(names[0]), height or 0.8 + (each - 0.8) * len(names))
-    found: dict[str, Any] = Figure(figsize=size, layout="constrained").subplot_mosaic(names)
-    return found
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)  # measures text
+    axes: dict[str, Any] = figure.subplot_mosaic(names)
+    return axes
 
 
 def save_picture(axes: Any, path: Path) -> None:

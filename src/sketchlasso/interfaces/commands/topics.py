@@ -14,7 +14,6 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands import options
-from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.images import Positive, TopicModel
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, counted
 from sketchlasso.interfaces.commands.screen import Screen
@@ -140,7 +139,7 @@ def fit(
     return Report(
         {"words_before": found.shape[1], "seconds": seconds, **model_data(imager)},
         facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}")),
-        closing=f"try: {program()} topics list {output}",
+        closing=f"try: sketchlasso topics list {output}",
     )
 
 
