@@ -225,7 +225,10 @@ def test_shells_can_complete_commands_and_options(shell):
         "_TYPER_COMPLETE_ARGS": "sketchlasso fit --tar",
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    program = "import sys; sys.argv[0] = 'sketchlasso'; from sketchlasso.interfaces import cli; cli.main()"
+    program = (
+        "import sys; sys.argv[0] = 'sketchlasso'\n"
+        "from sketchlasso.interfaces import cli; cli.main()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True
     )

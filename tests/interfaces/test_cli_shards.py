@@ -104,7 +104,7 @@ def test_a_single_file_within_a_budget(call, parts):
     said = call("fit X.npy --target 0 --memory lots", code=2).stderr
     assert "memory must be a positive number of bytes, not 'lots'" in said
     said = call("fit houses --memory 17kB", code=2).stderr
-    assert "cannot be read within memory='17kB'" in said
+    assert "cannot be read within memory=17kB" in said
 
 
 def test_shards_that_cannot_be_used(call, parts):
