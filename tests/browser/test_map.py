@@ -4,7 +4,10 @@ import re
 
 import pytest
 from tests.browser.pages import wait_for_title
-from tests.explored import small_imager
+from tests.explored import small_imager, small_images
+
+from sketchlasso.interfaces.exports import export_topics
+from sketchlasso.topics import find_topics
 
 pytestmark = pytest.mark.usefixtures("browser")
 
@@ -124,3 +127,18 @@ def test_the_map_is_moved_by_wheel_drag_and_keys(opened):
 def test_without_a_map_the_page_says_how_to_get_one(opened, bare_address):
     page = opened("/?view=map", base=bare_address, expected=["404"])
     page.get_by_text("sketchlasso topics all").wait_for()
+
+
+def test_an_exported_page_answers_words_and_clicks_without_a_server(browser, tmp_path):
+    imager, images = small_imager(), small_images()
+    export_topics(tmp_path, imager, images, find_topics(imager, images, stability=False))
+    page = browser.new_page()
+    page.goto(f"file://{tmp_path}/topics.html")
+    page.locator("#word").fill("sea")
+    shown = page.locator(".bars a").all_inner_texts()
+    assert set(shown) == set(imager.image("sea", 5).words)
+    page.locator(".bars a").first.click()
+    page.get_by_text(f"{shown[0]}: in").wait_for()
+    page.locator("g.dot", has=page.get_by_text("piano")).dispatch_event("click")
+    page.get_by_text("piano: in").wait_for()
+    page.close()

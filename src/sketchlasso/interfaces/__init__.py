@@ -6,11 +6,15 @@ from typing import Any, TypeAlias
 import sketchlasso as sl
 
 __all__ = [
+    "COLOURS",
+    "GREY",
     "Model",
     "Regressor",
     "Search",
     "as_drawn",
     "class_signs",
+    "colour_of",
+    "marker_of",
     "visible",
     "visible_in_json",
 ]
@@ -20,8 +24,23 @@ Regressor: TypeAlias = "sl.SqrtLasso | sl.SqrtLassoCV"
 Model: TypeAlias = "Regressor | sl.SqrtLassoClassifier | sl.SqrtLassoClassifierCV"
 # With a penalty chosen by cross-validation.
 Search: TypeAlias = "sl.SqrtLassoCV | sl.SqrtLassoClassifierCV"
+# One key for groups in the explorer, in exports and in plots: eight colours that colour-blind
+# readers can distinguish, after Okabe and Ito, each in five shapes; grey for words of no group.
+COLOURS = ("#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34")
+MARKERS = ("o", "s", "^", "D", "P")
+GREY = "#8a9299"
 # Controls of terminals, separators of lines, changes of direction, and halves of characters.
 HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def colour_of(group: int) -> str:
+    """Return the colour of a group, counted from 0; -1 is none."""
+    return GREY if group < 0 else COLOURS[group % len(COLOURS)]
+
+
+def marker_of(group: int) -> str:
+    """Return the shape of a group, as Matplotlib names it."""
+    return MARKERS[max(group, 0) // len(COLOURS) % len(MARKERS)]
 
 
 def class_signs(y: Any, classes: Any) -> Any:

@@ -13,23 +13,27 @@ from io import StringIO
 from pathlib import Path
 from string import Template
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces import as_drawn, visible
+from sketchlasso.interfaces import COLOURS, GREY, as_drawn, colour_of, marker_of, visible
 from sketchlasso.storage import replacing
 
 SHOWN_WORDS = 24  # of a topic, on the page
-# Topics beyond the colours have other markers; the key names the largest topics.
-MARKERS = ("o", "^", "s", "D")
 IN_KEY = 24
 # Links drawn in the picture of the map; all of them would hide the words.
 LINKS = 1000
-# After Okabe and Ito: colours that colour-blind readers can distinguish.
-COLOURS = ("#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34")
-GREY = "#8a9299"
+# Corners of the shapes in SVG, for a dot of radius one; those that are missing are circles.
+CORNERS = {
+    "s": "-.9,-.9 .9,-.9 .9,.9 -.9,.9",
+    "^": "0,-1.25 1.15,.85 -1.15,.85",
+    "D": "0,-1.35 1.1,0 0,1.35 -1.1,0",
+    "P": "-.4,-1.2 .4,-1.2 .4,-.4 1.2,-.4 1.2,.4 .4,.4 .4,1.2 -.4,1.2 -.4,.4 -1.2,.4 -1.2,-.4 "
+    "-.4,-.4",
+}
 WIDTH, HEIGHT, MARGIN = 960, 720, 30
 LABELS = 120  # words named on the map, at most
 
@@ -186,14 +190,20 @@ def _topic(topic: dict[str, Any]) -> str:
     stability = topic["stability"]
     kept = "" if stability is None else f", {100 * stability:.0f} % stable over half-samples"
     examples = "".join(f"<li>{escape(visible(one['title']))}</li>" for one in topic["examples"])
-    colour = colour_of(topic["topic"] - 1)
+    words = ", ".join(map(_link, topic["words"][:SHOWN_WORDS]))
     return (
-        f'<section><h2><span class="dot" style="background:{colour}"></span>'
-        f"{topic['topic']}. {escape(', '.join(topic['label']))}</h2>"
+        f'<section><h2><svg class="mark" viewBox="-1.4 -1.4 2.8 2.8" aria-hidden="true">'
+        f"{_mark(topic['topic'] - 1)}</svg>{topic['topic']}. "
+        f"{escape(visible(', '.join(topic['label'])))}</h2>"
         f'<p class="quiet">main topic of {topic["n_documents"]:,} documents, '
         f"{len(topic['words']):,} words{kept}</p>"
-        f"<p>{escape(', '.join(topic['words'][:SHOWN_WORDS]))}</p><ul>{examples}</ul></section>"
+        f"<p>{words}</p><ul>{examples}</ul></section>"
     )
+
+
+def _link(word: str) -> str:
+    """Return a link that asks the page for a word."""
+    return f'<a href="#{quote(word)}">{escape(visible(word))}</a>'
 
 
 def _over(data: dict[str, Any]) -> str:
@@ -213,9 +223,12 @@ def _over(data: dict[str, Any]) -> str:
     )
 
 
-def colour_of(topic: int) -> str:
-    """Return the colour of a topic, from 0; -1 is none."""
-    return GREY if topic < 0 else COLOURS[topic % len(COLOURS)]
+def _mark(topic: int) -> str:
+    """Return the mark of a topic as SVG, around the origin and of radius one."""
+    corners, fill = CORNERS.get(marker_of(topic)), colour_of(topic)
+    if corners is None:
+        return f'<circle r="1" fill="{fill}"/>'
+    return f'<polygon points="{corners}" fill="{fill}"/>'
 
 
 def map_svg(links: sl.graphs.Links, places: Any, of_word: Any) -> str:
@@ -226,9 +239,9 @@ def map_svg(links: sl.graphs.Links, places: Any, of_word: Any) -> str:
     degrees = links.degrees
     at = _on_paper(places)
     dots = "".join(
-        f'<circle cx="{at[j, 0]:.1f}" cy="{at[j, 1]:.1f}" '
-        f'r="{1.5 + min(4.0, 0.4 * degrees[j] ** 0.5):.1f}" fill="{colour_of(int(of_word[j]))}">'
-        f"<title>{escape(visible(links.names[j]))}</title></circle>"
+        f'<g class="dot" transform="translate({at[j, 0]:.1f} {at[j, 1]:.1f}) '
+        f'scale({1.5 + min(4.0, 0.4 * degrees[j] ** 0.5):.1f})">'
+        f"<title>{escape(visible(links.names[j]))}</title>{_mark(int(of_word[j]))}</g>"
         for j in np.flatnonzero(degrees)
     )
     texts = "".join(
@@ -238,10 +251,21 @@ def map_svg(links: sl.graphs.Links, places: Any, of_word: Any) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         'aria-label="Map of the words">'
+        f'<g stroke="{GREY}" stroke-width="0.6" opacity="0.5">{_lines(links, at)}</g>'
         f'<g fill-opacity="0.75">{dots}</g>'
         '<g font-family="sans-serif" font-size="12" text-anchor="middle" fill="currentColor">'
         f"{texts}</g></svg>"
     )
+
+
+def _lines(links: sl.graphs.Links, at: Any) -> str:
+    """Return the strongest links as SVG; those of words that avoid each other are dashed."""
+    lines = []
+    for number in np.argsort(-np.abs(links.weights), kind="stable")[:LINKS]:
+        (x1, y1), (x2, y2) = at[links.edges[number]]
+        dashes = ' stroke-dasharray="4 3"' if links.weights[number] < 0 else ""
+        lines.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"{dashes}/>')
+    return "".join(lines)
 
 
 def save_map(
@@ -267,7 +291,7 @@ def save_map(
             at[own, 1],
             s=4 + 2 * links.degrees[own] ** 0.5,
             c=colour_of(topic),
-            marker=MARKERS[max(topic, 0) // len(COLOURS) % len(MARKERS)],
+            marker=marker_of(topic),
             alpha=0.75,
             label=visible(str(topics.topics[topic])) if 0 <= topic < IN_KEY else None,
         )

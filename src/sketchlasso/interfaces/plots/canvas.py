@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError, SketchlassoWarning
-from sketchlasso.interfaces import as_drawn
+from sketchlasso.interfaces import COLOURS, as_drawn
 from sketchlasso.types import FloatArray, is_whole
 from sketchlasso.warn import warn_user
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
 
-# Okabe and Ito's colours, which colour-blind readers can distinguish, without the black and the
-# yellow, which are hard to see on a dark or a light background.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+PALETTE = COLOURS
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
 # The penalty of a model has this style in every plot.
 CHOSEN: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2}

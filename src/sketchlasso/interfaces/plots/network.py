@@ -8,13 +8,12 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces import colour_of, marker_of
 from sketchlasso.interfaces.plots import canvas
-from sketchlasso.interfaces.plots.canvas import Axes, hue, ink
+from sketchlasso.interfaces.plots.canvas import Axes, ink
 
 WIDEST, THINNEST = 3.0, 0.4  # links, in points
 LARGEST, SMALLEST = 160.0, 14.0  # nodes, in square points
-# Groups beyond the colours have other markers; all others share the last look.
-MARKERS = ("o", "^", "s", "D")
 
 
 def plot_network(
@@ -70,11 +69,10 @@ def plot_network(
     _draw_links(ax, places[links.edges], links.weights)
     degrees = links.degrees
     sizes = SMALLEST + (LARGEST - SMALLEST) * degrees / max(1, int(degrees.max(initial=1)))
-    looks = len(canvas.PALETTE) * len(MARKERS)
-    for group in np.unique(groups):
-        own, look = groups == group, min(int(group), looks - 1)
+    for group in np.unique(groups).tolist():
+        own = groups == group
         kind: dict[str, Any] = {"s": sizes[own], "linewidths": 0.5, "edgecolors": ink(ax)}
-        kind |= {"color": hue(look), "marker": MARKERS[look // len(canvas.PALETTE)], "zorder": 3}
+        kind |= {"color": colour_of(group), "marker": marker_of(group), "zorder": 3}
         ax.scatter(*places[own].T, **{**kind, **scatter_kw})
     ax.margins(0.08)
     ax.autoscale_view()
