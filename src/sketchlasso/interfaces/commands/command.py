@@ -84,14 +84,15 @@ def _run(work: Callable[..., Report], context: typer.Context, values: dict[str, 
     debug, force = values["debug"], values.pop("force", False)
     written = {name: values[name] for name in WRITTEN if name in values}
     command = context.command_path.removeprefix(context.find_root().command_path).strip()
-    arguments = {}
+    arguments: dict[str, Any] = {}
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            for name, hint in get_type_hints(work).items():
+            hints: dict[str, Any] = get_type_hints(work)
+            for name, hint in hints.items():
                 if is_dataclass(hint) and name != "return":
                     group = {field.name: values[field.name] for field in fields(hint)}
-                    arguments[name] = hint(**group)  # type: ignore[operator]
+                    arguments[name] = hint(**group)
                 elif name != "return":
                     arguments[name] = values[name]
             check_outputs(written, [values[name] for name in values.keys() - written], force)

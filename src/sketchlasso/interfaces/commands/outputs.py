@@ -86,9 +86,10 @@ def check_outputs(
 def _read_by(values: Iterable[Any]) -> set[Path]:
     read: set[Path] = set()
     for value in values:
-        for one in value if isinstance(value, list) else [value]:
+        some: list[Any] = value if isinstance(value, list) else [value]
+        for one in some:
             if isinstance(one, Path):
-                read |= {_real(path) for path in (one, *glob(str(one), recursive=True))}
+                read |= {_real(one), *map(_real, glob(str(one), recursive=True))}
             elif isinstance(one, str) and Path(one).is_file():
                 read.add(_real(one))
     return read
