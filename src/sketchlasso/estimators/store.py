@@ -43,8 +43,8 @@ SHAPES = {
     "scale_": "n",
 }
 SKETCH_FACTS = ("method", "rank", "response_rank", "radius", "radius_kind", "seed", "fingerprint")
-# Marks of parameters that are arrays, radii, or objects that a file does not keep.
-ARRAY, RADIUS, LEFT_OUT = "array", "radius", "left_out"
+# Marks of parameters that are arrays, and of objects that a file does not keep.
+ARRAY, LEFT_OUT = "array", "left_out"
 
 
 def save_model(
@@ -232,10 +232,11 @@ def _unpacked(stored: Stored, coef: Any, names: list[str] | None) -> Any:
         raise ValueError(f"it has {targets} targets instead of one")
     settings = stored.part("settings")
     parameters = {
-        name: _parameter(name, value, settings)
-        for name, value in settings.facts.items()
-        if not (isinstance(value, dict) and LEFT_OUT in value)
+        name: value for name, value in settings.facts.items() if not isinstance(value, dict)
     }
+    for name in settings.arrays:
+        value = settings.array(name, None, "biuf", finite=False)
+        parameters[name] = value if value.ndim else value.item()
     model = ESTIMATORS[stored.fact("estimator", str)](**parameters)
     _refill(model, stored.part("fitted"), targets, n_features, single)
     dense = coef.toarray()
@@ -324,25 +325,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if np.isfinite(value) else {ARRAY: True}
     if isinstance(value, RadiusPolicy):
-        return {RADIUS: [value.kind, value.factor]}
+        factor = float(value.factor)
+        return factor if value.kind == "given" else f"{factor!r}*{value.kind}"
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return {ARRAY: True}
     if isinstance(value, list | tuple):
         parts = [_plain(part) for part in value]
-        if not any(isinstance(part, dict) and RADIUS not in part for part in parts):
+        if not any(isinstance(part, dict) for part in parts):
             return parts
         if all(isinstance(part, float | int) for part in value):  # some of them not finite
             return {ARRAY: True}
     return {LEFT_OUT: type(value).__name__}
-
-
-def _parameter(name: str, value: Any, settings: Stored) -> Any:
-    if isinstance(value, list):
-        return [_parameter(name, part, settings) for part in value]
-    if not isinstance(value, dict):
-        return value
-    if ARRAY in value:
-        array = settings.array(name, None, "biuf", finite=False)
-        return array if array.ndim else array.item()
-    kind, factor = value[RADIUS]
-    return RadiusPolicy(kind, float(factor))

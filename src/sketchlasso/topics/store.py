@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import Sketch
 from sketchlasso.storage import Stored, matrix_arrays, reading, strings_array, write_stored
 from sketchlasso.topics.corpus import Corpus, stop_list, weigh
@@ -25,8 +26,9 @@ def save_topics(imager: TopicImager, path: str | os.PathLike[str]) -> None:
     settings = imager.get_params()
     words = settings["stop_words"]
     settings["stop_words"] = words if words is None or isinstance(words, str) else sorted(words)
-    if not isinstance(imager.radius, float | int):
-        settings["radius"] = str(imager.radius)
+    if isinstance(imager.radius, RadiusPolicy):
+        factor, kind = float(imager.radius.factor), imager.radius.kind
+        settings["radius"] = factor if kind == "given" else f"{factor!r}*{kind}"
     if not isinstance(settings["random_state"], int | None):
         settings["random_state"] = None
     facts: dict[str, Any] = {"settings": settings}
