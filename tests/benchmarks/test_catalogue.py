@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from benchmarks.catalogue import LAYOUTS, MissingDataError, table_of
 
-from sketchlasso.files.fetch import CATALOGUE
-
 SHAPES = {
     "20news_bydate": (11269, 55911), "20news_bydate_test": (7505, 55911), "rcv1": (23749, 47236),
     "rcv1_topics": (27613, 47236), "tmc2007_500": (28596, 500), "bibtex": (7395, 1836),
@@ -24,6 +22,10 @@ SHAPES = {
 }  # fmt: skip
 
 
+# Non-zeros that the publishers state.
+PUBLISHED = {"news20": 1272569, "kos": 353160}
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_set_of_the_folder_is_read(name):
     try:
@@ -32,9 +34,8 @@ def test_every_set_of_the_folder_is_read(name):
         pytest.skip(str(missing))
     assert table.shape == SHAPES[name]
     assert table.X.dtype in (np.float32, np.float64)
-    if name in CATALOGUE:  # the same set as published
-        published = CATALOGUE[name]
-        assert (published.shape, published.nonzeros) == (table.shape, table.X.nnz)
+    if name in PUBLISHED:
+        assert table.X.nnz == PUBLISHED[name]
 
 
 def test_every_layout_is_tested():

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.files.shard import COPIES, PRODUCTS
 from sketchlasso.io import read_shards
+from sketchlasso.io.shards import COPIES, PRODUCTS
 
 ROWS, SHARDS, N, EACH, RANK = 4000, 8, 300, 10, 10
 M = ROWS * SHARDS

@@ -80,8 +80,8 @@ def test_fit_for_machines(call):
         ("{data}/signs.svm.gz --regress", "SqrtLasso"),
         ("{data}/plain.npz --target-file {data}/kinds.txt", "SqrtLassoClassifier"),
         ("{data}/plain.npz --target-file {data}/numbers.txt", "SqrtLasso"),
-        ("{data}/plain.npz --target 2", "SqrtLasso"),
-        ("{data}/houses.csv --target 6 --drop 0 --drop noise", "SqrtLasso"),
+        ("{data}/plain.npz --target 3", "SqrtLasso"),
+        ("{data}/houses.csv --target 7 --drop 1 --drop noise", "SqrtLasso"),
         ("{data}/docword.small.txt.gz --target-word word0", "SqrtLasso"),
     ],
 )

@@ -33,7 +33,7 @@ def test_a_mistake_is_one_sentence_and_an_exit_code(ask, line, code, words):
 def test_files_that_do_not_belong_together(call, tmp_path):
     call("fit {data}/houses.csv --target price -o h.model")
     call("sketch {data}/houses.csv --target price --rank 2 -o h.sketch")
-    said = call("fit {data}/plain.npz --target 0 --sketch h.sketch", 2).stderr
+    said = call("fit {data}/plain.npz --target 1 --sketch h.sketch", 2).stderr
     assert "is a sketch of other data" in said
     assert "holds a sketch, but a model" in call("predict h.sketch {data}/houses.csv", 3).stderr
     write_table(tmp_path / "less.csv", Table(np.eye(3), None, ("age", "rooms", "roof")))

@@ -47,10 +47,9 @@ def test_the_first_message_names_all_bad_columns(call, houses):
     printed = call("cv houses.csv --target price", 2).stderr
     assert printed == (
         "sketchlasso: houses.csv has 2 columns that cannot be used as they are: 'key' (80 "
-        "different texts in 80 rows); 'rooms' (2 missing values, the first in line 5); fill "
-        "missing values with impute='mean' or impute='median', or leave their rows out with "
-        "impute='drop', or group texts into levels of several rows each, at most 100, or leave the "
-        "column out with drop=['key'].\n"
+        "different texts in 80 rows); 'rooms' (2 missing values, the first in row 4); group texts "
+        "into at most 100 levels of several rows each, or fill missing values with impute mean or "
+        "median, or leave their rows out with impute drop, or leave out columns with drop key.\n"
     )
 
 
@@ -60,13 +59,13 @@ def test_effects_of_columns_whose_squares_overflow(call, tmp_path, monkeypatch):
     np.save("a.npy", rows)
     np.save("huge.npy", 1e240 * rows)
     listed = [
-        json.loads(call(f"fit {name} --target 0 --alpha 0.3 --json").stdout)["coefficients"]
+        json.loads(call(f"fit {name} --target 1 --alpha 0.3 --json").stdout)["coefficients"]
         for name in ("a.npy", "huge.npy")
     ]
     usual, huge = ({one["feature"]: one["effect"] for one in many} for many in listed)
     assert huge == pytest.approx({name: 1e240 * effect for name, effect in usual.items()})
     shown, printed = (
-        call(f"fit {name} --target 0 --alpha 0.3").stdout for name in ("a.npy", "huge.npy")
+        call(f"fit {name} --target 1 --alpha 0.3").stdout for name in ("a.npy", "huge.npy")
     )
     assert "####" in printed and printed.splitlines()[0] == shown.splitlines()[0]
 
@@ -142,7 +141,7 @@ def test_predict_reads_new_rows_as_the_fit_did(call, houses):
     assert "'city' holds levels that the model has not seen: 'Lima' in 1 row" in result.stderr
     assert "filled 1 missing value of 'rooms'" in result.stderr
     model = sl.load_model("h.model")
-    assert stored_info("h.model").facts["encoding"][2]["levels"] == list(CITIES)
+    assert stored_info("h.model").facts["encoding"]["columns"][2]["levels"] == list(CITIES)
     assert model.n_features_in_ == 6
     call("predict h.model new.csv --id name -o p.csv")
     written = read_table("p.csv", id="name")
@@ -166,7 +165,7 @@ def test_dropped_rows_keep_their_numbers(call, houses):
     write_houses(houses / "later.csv", seed=1)
     call("fit later.csv --target price --drop key --impute drop -o d.model")
     printed = call("predict d.model later.csv", 2).stderr
-    assert "'rooms' (2 missing values" in printed and "impute='drop'" in printed
+    assert "'rooms' (2 missing values" in printed and "impute drop" in printed
     result = call("predict d.model later.csv --impute drop -o p.csv")
     assert "left out 2 rows with missing values" in result.stderr
     rows = read_table("p.csv").X[:, 0]
@@ -185,19 +184,19 @@ def test_semicolons_and_decimal_commas(call, houses):
 
 
 def test_standard_input(files, tmp_path, monkeypatch):
-    from sketchlasso.files.source import standard_input
     from sketchlasso.interfaces.app import app
+    from sketchlasso.io.source import piped_bytes
 
     monkeypatch.chdir(tmp_path)
-    standard_input.cache_clear()
+    piped_bytes.cache_clear()
     content = (files / "houses.csv").read_bytes()
-    words = ["fit", "-", "--target", "6", "--alpha", "1", "--json"]
+    words = ["fit", "-", "--target", "7", "--alpha", "1", "--json"]
     found = CliRunner().invoke(app, words, input=content, catch_exceptions=False)
-    standard_input.cache_clear()
+    piped_bytes.cache_clear()
     assert json.loads(found.stdout)["n_samples"] == 60
     wrong = CliRunner().invoke(app, ["fit", "-", "--target", "x"], input=content)
-    standard_input.cache_clear()
-    assert "target='x' is not a column of standard input" in wrong.stderr
+    piped_bytes.cache_clear()
+    assert "target='x' was given, but standard input has no such column" in wrong.stderr
 
 
 @pytest.mark.parametrize(
@@ -319,12 +318,12 @@ def test_predict_rows_whose_target_is_missing(call, houses):
     lines[1:4] = [f"{line.rpartition(',')[0]}," for line in lines[1:4]]
     (houses / "new.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     said = call("predict houses.model new.csv -o new.npz", 2).stderr
-    assert said.endswith("with impute='drop', or read the features alone with drop=['price'].\n")
+    assert said.endswith("with impute drop, or leave out columns with drop price.\n")
     call("predict houses.model new.csv --drop price -o predicted.csv")
     assert read_table("predicted.csv").X.shape[0] == ROWS
     # In blocks too, without gaps in the features.
     table = read_table("houses.csv", target="price", drop=["key", "rooms", "city", "garden"])
-    write_table("plain.csv", table)
-    call("fit plain.csv --target price --alpha 0.01 -o plain.model")
-    call("predict plain.model plain.csv --drop price --memory 1GB -o blocks.csv")
+    write_table("plain.parquet", table)
+    call("fit plain.parquet --target price --alpha 0.01 -o plain.model")
+    call("predict plain.model plain.parquet --drop price --memory 1GB -o blocks.csv")
     assert read_table("blocks.csv").X.shape[0] == ROWS

@@ -17,7 +17,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.calibration import Calibration, IntervalMethod, TargetResiduals
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
-from sketchlasso.files import Encoding
+from sketchlasso.io.encoding import Encoding
 from sketchlasso.results import LinearModels, RadiusPolicy
 from sketchlasso.storage import Stored, matrix_arrays, reading, write_stored
 
@@ -162,8 +162,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             len(names) != n_features or not all(isinstance(name, str) for name in names)
         ):
             raise ValueError(f"it has {len(names)} names for {n_features} features")
-        encoding = stored.fact("encoding", list, optional=True)
-        if encoding is not None and list(Encoding.from_json(encoding).feature_names) != names:
+        rules = stored.fact("encoding", dict, optional=True)
+        encoding = Encoding() if rules is None else Encoding.from_json(rules)
+        if encoding.columns and list(encoding.feature_names) != names:
             raise ValueError("its encoding has other features than its coefficients")
         for text in ("library", "target_name", "fingerprint"):
             stored.fact(text, str, optional=text != "library")

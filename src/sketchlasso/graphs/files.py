@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.source import require
+from sketchlasso.io.source import require
 from sketchlasso.storage import replacing
 
 ENDINGS = (".graphml", ".gexf", ".json", ".csv")

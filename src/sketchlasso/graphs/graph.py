@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import unaccepted
-from sketchlasso.files.source import require
+from sketchlasso.io.source import require
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray
 

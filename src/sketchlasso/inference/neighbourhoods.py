@@ -15,7 +15,6 @@ from scipy.special import ndtr
 
 from sketchlasso.data import MatrixLike, as_rows, spread
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
-from sketchlasso.files.options import nearest
 from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.inference.checks import (
     FEWEST_ROWS,
@@ -26,6 +25,7 @@ from sketchlasso.inference.checks import (
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
 from sketchlasso.inference.nodewise import Nodewise, part_solver
 from sketchlasso.instances import complementary_pairs
+from sketchlasso.io.table import nearest
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solvers import Settings

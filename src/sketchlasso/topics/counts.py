@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files import Table
-from sketchlasso.files.source import read_lines
+from sketchlasso.io import read_lines
+from sketchlasso.io.table import Table
 from sketchlasso.topics.corpus import Corpus, numbered
 from sketchlasso.types import SparseRows
 

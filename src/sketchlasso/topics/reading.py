@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError, unaccepted
-from sketchlasso.files import Table, read_table
-from sketchlasso.files.source import Source, format_of, plain_ending
-from sketchlasso.files.text_columns import JSON_LINES, read_text_columns
+from sketchlasso.io import Table, read_lines, read_table
+from sketchlasso.io.source import format_of, plain_ending
+from sketchlasso.io.table import Column, find_column
+from sketchlasso.io.tables import TextLayout, read_frames, texts_of
 from sketchlasso.topics.corpus import Corpus, numbered
 from sketchlasso.topics.counts import (
     Names,
@@ -151,11 +152,10 @@ def read_corpus(
                 path, endings, max_bytes, follow_links=bool(follow_links)
             )
         elif kind == "lines":
-            with Source.of(path, "csv").open_text() as file:
-                texts = [line.strip() for line in file]
+            texts = [line.strip() for line in read_lines(path)]
         else:
             roles = {"column": column, "title_column": title_column, "group_column": group_column}
-            columns = read_text_columns(path, roles, separator=separator, header=header)
+            columns = _text_columns(path, roles, separator, header)
             texts, named = columns["column"], columns.get("title_column")
             groups = columns.get("group_column", groups)
             settings["column"] = column
@@ -205,11 +205,34 @@ def _kind(source: str | os.PathLike[str]) -> str:
             f"{str(path)[:200]} does not exist; give the path of a file or folder, or documents "
             "themselves as a list of strings."
         )
-    if plain_ending(path) in JSON_LINES:
-        return "columns"
     if plain_ending(path) == ".txt" and not path.name.lower().startswith("docword."):
         return "lines"
     return "counts" if format_of(path) in MATRICES else "columns"
+
+
+def _text_columns(
+    path: Path, roles: Mapping[str, Column | None], separator: str | None, header: bool | None
+) -> dict[str, list[str]]:
+    """Return the texts of the column of each role; the main one is called 'text' by default."""
+    named = any(isinstance(column, str) for column in roles.values())
+    header = True if header is None and named else header
+    frame = read_frames(path, None, TextLayout(separator, header))
+    names, width = frame.names, frame.data.num_columns
+    column = roles["column"]
+    if column is None and (width == 1 or "text" in (names or ())):
+        column = 0 if width == 1 else "text"
+    if column is None:
+        listed = f"({', '.join(map(repr, names[:8]))}) " if names else ""
+        raise InvalidInputError(
+            f"{path} has {width} columns {listed}and none is called 'text'; name the column of the "
+            "texts, or make a corpus of a table of counts with corpus_from_matrix."
+        )
+    places = {
+        role: find_column(path, names, width, given, role)
+        for role, given in {**roles, "column": column}.items()
+        if given is not None
+    }
+    return {role: texts_of(frame.data.column(place)) for role, place in places.items()}
 
 
 def _from_counts(path: Path, vocabulary: Any, titles: Names) -> Corpus:

@@ -210,6 +210,10 @@ def test_the_encoding_of_the_columns_is_kept(path, tmp_path):
     assert sl.load_model(path).standardized_ is True
     stored = stored_info(path).facts["encoding"]
     assert Encoding.from_json(stored) == found.encoding
-    for wrong in ("x", [{"name": "city"}], stored[:1]):
+    for wrong in (
+        "x",
+        {**stored, "columns": [{"name": 3}]},
+        {**stored, "columns": stored["columns"][:1]},
+    ):
         rewritten(path, {"encoding": wrong}, {})
         assert "is damaged or incomplete (" in refusal(StoredFileError, sl.load_model, path)

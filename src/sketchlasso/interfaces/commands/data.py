@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import partial
 from glob import glob, has_magic
 from pathlib import Path
 from shlex import quote
@@ -22,7 +21,6 @@ from sketchlasso.interfaces import class_signs
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
-    by_name_or_position,
     number_or_name,
     read_lines,
 )
@@ -35,6 +33,7 @@ MOST_CLASSES = 10
 TABLES = {
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
+    "jsonl": (".jsonl", ".ndjson"),
     "parquet": (".parquet", ".pq"),
     "arrow": (".feather", ".arrow", ".ipc"),
 }
@@ -271,16 +270,23 @@ def read_given(
     paths = [files] if isinstance(files, Path) else list(files)
     path = paths[0]
     names_target = options.names_target()
-    is_pattern = has_magic(str(path)) and not path.exists()
-    if is_pattern and len(paths) == 1 and len(matching := glob(str(path), recursive=True)) == 1:
-        # A single file does not need blocks, which hold numbers only.
-        path, is_pattern = Path(matching[0]), False
-        paths = [path]
-    if len(paths) > 1 or path.is_dir() or is_pattern or options.in_blocks:
+    if reads_blocks(paths, options):
         table: Any = _read_outline(paths, options)
     else:
         try:
-            table = _read(path, options, encoding, id)
+            table = sl.io.read_table(
+                paths,
+                target=options.target,
+                drop=options.drop or (),
+                id=id,
+                impute=options.impute,  # type: ignore[arg-type]
+                encoding=encoding,
+                format=options.format,  # type: ignore[arg-type]
+                separator=options.separator,
+                index_base=options.index_base,
+                n_features=options.n_features,
+                vocabulary=options.vocabulary,
+            )
         except InvalidInputError as problem:
             if needs_target and not names_target and problem.column_names:
                 raise _no_target(path, problem.column_names) from None
@@ -320,9 +326,22 @@ def _no_target(source: Path | str, names: Sequence[str]) -> InvalidInputError:
     """Return the error for data without a target, with the columns to choose from."""
     how = f"choose the column of {source} to predict with --target"
     if not names:
-        return InvalidInputError(f"{how} (a position from 0), or give --target-file.")
+        return InvalidInputError(f"{how} (a number from 1), or give --target-file.")
     listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
     return InvalidInputError(f"{how}; its columns are {listed}.")
+
+
+def reads_blocks(paths: Sequence[Path], options: DataOptions) -> bool:
+    """Return whether files are read a block at a time: as asked, or several that hold numbers."""
+    if options.in_blocks:
+        return True
+    found: list[Path] = []
+    for path in paths:
+        is_pattern = has_magic(str(path)) and not path.exists()
+        found += map(Path, glob(str(path), recursive=True)) if is_pattern else [path]
+    if len(found) == 1 and found[0].is_dir():
+        found = [file for file in found[0].iterdir() if not file.name.startswith((".", "_"))]
+    return len(found) > 1 and all(file.suffix in (".npz", ".npy") for file in found)
 
 
 def is_table(path: Path, format: str | None) -> bool:
@@ -333,36 +352,20 @@ def is_table(path: Path, format: str | None) -> bool:
     return str(path) == "-" or any(ending.lower() in known for ending in path.suffixes[-2:])
 
 
-def _read(
-    path: Path, options: DataOptions, encoding: sl.io.Encoding | None, id: str | None
-) -> sl.io.Table:
-    read = partial(
-        sl.io.read_table,
-        path,
-        impute=options.impute,  # type: ignore[arg-type]
-        encoding=encoding,
-        format=options.format,  # type: ignore[arg-type]
-        separator=options.separator,
-        n_features=options.n_features,
-        vocabulary=options.vocabulary,
-    )
-    return by_name_or_position(read, target=options.target, drop=options.drop or [], id=id)
-
-
 def _read_outline(paths: list[Path], options: DataOptions) -> sl.io.Shards:
-    for name in ("separator", "vocabulary", "impute"):
+    for name in ("separator", "vocabulary", "impute", "index_base", "n_features"):
         if getattr(options, name) is not None:
             raise InvalidInputError(
-                f"--{name} does not apply to data in blocks; leave it out, or read one file whole."
+                f"--{name.replace('_', '-')} does not apply to data in blocks; leave it out, or "
+                "read the files whole."
             )
-    read = partial(
-        sl.io.read_shards,
+    return sl.io.read_shards(
         paths,
+        target=options.target,
+        drop=options.drop or (),
         format=options.format,  # type: ignore[arg-type]
-        n_features=options.n_features,
         memory=options.memory if isinstance(options, BlockOptions) else None,
     )
-    return by_name_or_position(read, target=options.target, drop=options.drop or [])
 
 
 def _read_target(path: Path, data: str, rows: Any, kept: Any) -> Any:
@@ -381,4 +384,5 @@ def _read_target(path: Path, data: str, rows: Any, kept: Any) -> Any:
             raise InvalidInputError(
                 f"{path} has no usable target in line {line}; fill it in or leave the row out."
             )
-    return np.array(values if any(isinstance(value, str) for value in read) else read)
+    is_code = any(len(value) > 1 and value.isdecimal() and value[0] == "0" for value in values)
+    return np.array(values if is_code or any(isinstance(value, str) for value in read) else read)

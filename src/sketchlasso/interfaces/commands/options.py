@@ -50,7 +50,7 @@ class DataOptions:
 
     panel: ClassVar[str] = "Data"
     target: Annotated[
-        str | None, "The response: a column's name, or position from 0. svmlight files have theirs."
+        str | None, "The response: a column's name or number. svmlight files have theirs."
     ] = None
     target_file: Annotated[Path | None, "Responses, one number or label per line."] = None
     target_word: Annotated[str | None, "A feature by its name: it is regressed on all others."] = (
@@ -66,6 +66,11 @@ class DataOptions:
         "were in the fit.",
     ] = None
     n_features: Annotated[int | None, "Number of columns of an svmlight file."] = None
+    index_base: Annotated[
+        int | None,
+        "The index of the first column in svmlight files, 0 or 1. By default that of the model, "
+        "else 0 if the index 0 occurs.",
+    ] = None
     vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None
 
     @property
@@ -305,8 +310,10 @@ def penalty_of(text: str, *others: str) -> float | str:
 
 def number_or_name(text: str | None) -> Any:
     """Return text as a number if it is one; the library checks names."""
+    if text is None or "_" in text:  # Python reads 1_2 as 12
+        return text
     try:
-        return None if text is None else float(text)
+        return float(text)
     except ValueError:
         return text
 
@@ -318,33 +325,12 @@ def radii_of(text: str | None) -> list[sl.engine.RadiusPolicy] | None:
     return [sl.engine.RadiusPolicy.parse(part.strip()) for part in text.split(",")]
 
 
-def by_name_or_position(read: Callable[..., Any], **columns: str | list[str] | None) -> Any:
-    """Call `read` with columns by name; if it finds no such name, numbers mean positions."""
-    try:
-        return read(**columns)
-    except InvalidInputError as unknown:
-        numbered = {name: _numbered(column) for name, column in columns.items()}
-        if numbered == columns:
-            raise
-        try:
-            return read(**numbered)
-        except InvalidInputError as problem:
-            raise unknown if problem.parameter in columns else problem from None
-
-
-def _numbered(column: Any) -> Any:
-    if isinstance(column, list):
-        return list(map(_numbered, column))
-    whole = isinstance(column, str) and column.lstrip("-").isdecimal()
-    return int(column) if whole else column
-
-
 def read_lines(path: Path, content: str, option: str = "") -> list[str]:
     """Return the lines of a text file without space around them; `content` is for the error."""
     try:
-        return [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as problem:
-        why = "is not UTF-8 text" if isinstance(problem, ValueError) else "could not be read"
+        return [line.strip() for line in sl.io.read_lines(path)]
+    except StoredFileError as problem:
         raise StoredFileError(
-            f"{option}{path} {why}; give the path of a text file with one {content} per line."
+            f"{option}{path} could not be used ({str(problem).rstrip('.')}); give the path of a "
+            f"text file with one {content} per line."
         ) from problem

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, ClassVar
@@ -27,10 +26,10 @@ class CorpusOptions:
     """How to read documents."""
 
     panel: ClassVar[str] = "Text"
-    column: Annotated[str | None, "The column of texts: name, or position from 0."] = None
-    title_column: Annotated[str | None, "The column of titles: name, or position from 0."] = None
+    column: Annotated[str | None, "The column of texts: name or number."] = None
+    title_column: Annotated[str | None, "The column of titles: name or number."] = None
     group_column: Annotated[
-        str | None, "A column of dates, authors or sections to see topics over: name, or position."
+        str | None, "A column of dates, authors or sections to see topics over: name or number."
     ] = None
     separator: Annotated[str | None, "What separates the cells of a text table."] = None
     vocabulary: Annotated[
@@ -47,21 +46,17 @@ class CorpusOptions:
     ] = False
 
     def read(self, source: Path) -> sl.topics.Corpus:
-        """Read a corpus; columns are looked for by name first, then numbers mean positions."""
-        read = partial(
-            sl.topics.read_corpus,
+        """Read a corpus."""
+        return sl.topics.read_corpus(
             source,
+            column=self.column,
+            title_column=self.title_column,
+            group_column=self.group_column,
             vocabulary=self.vocabulary,
             titles=self.titles,
             groups=self.groups,
             separator=self.separator,
             follow_links=self.follow_links or None,
-        )
-        return options.by_name_or_position(
-            read,
-            column=self.column,
-            title_column=self.title_column,
-            group_column=self.group_column,
         )
 
 

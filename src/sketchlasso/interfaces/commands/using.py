@@ -16,7 +16,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model, class_signs
-from sketchlasso.interfaces.commands.data import Given, at_work, is_table, read_given
+from sketchlasso.interfaces.commands.data import Given, at_work, is_table, read_given, reads_blocks
 from sketchlasso.interfaces.commands.describe import model_words, response_names
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
@@ -307,7 +307,7 @@ def _read_both(
         encoding = _used_columns(encoding, estimator)
     read = partial(read_given, files, encoding=encoding, id=id)
     given = _read_like(read, files[0], options, info.facts)
-    if encoding is not None:
+    if encoding is not None and encoding.columns:
         given = _widened(given, names)
     if names is not None:
         given = given.with_columns(names)
@@ -325,13 +325,21 @@ def _encoding(
     facts: Mapping[str, Any], files: list[Path], options: DataOptions
 ) -> sl.io.Encoding | None:
     """Return how columns of a table become the features of a model; None for other files."""
-    stored, names = facts.get("encoding"), facts["feature_names"]
-    in_blocks = len(files) > 1 or options.in_blocks
-    if names is None or in_blocks or not is_table(files[0], options.format):
+    names, stored = facts["feature_names"], facts.get("encoding")
+    encoding = None if stored is None else sl.io.Encoding.from_json(stored)
+    if reads_blocks(files, options):
         return None
-    if stored is not None:
-        return sl.io.Encoding.from_json(stored)
-    return sl.io.Encoding.of_numbers(names)
+    if encoding is not None and not encoding.columns:
+        return encoding if _is_svmlight(files[0], options) else None
+    if names is None or not is_table(files[0], options.format):
+        return None
+    return encoding or sl.io.Encoding.of_numbers(names)
+
+
+def _is_svmlight(file: Path, options: DataOptions) -> bool:
+    names = [item.name for item in file.iterdir()] if file.is_dir() else [file.name]
+    named = any(".svm" in name or ".libsvm" in name for name in names)
+    return options.format == "svmlight" or (options.format is None and named)
 
 
 def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.Encoding | None:
@@ -339,12 +347,14 @@ def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.En
 
     A calibrated model needs all columns, for the coefficients of its calibration.
     """
-    if encoding is None or not hasattr(estimator, "coef_") or hasattr(estimator, "calibration_"):
+    if encoding is None or not encoding.columns:
+        return encoding
+    if not hasattr(estimator, "coef_") or hasattr(estimator, "calibration_"):
         return encoding
     widths = [len(rule.feature_names) for rule in encoding.columns]
     nonzero = np.split(np.atleast_2d(estimator.coef_).any(axis=0), np.cumsum(widths)[:-1])
     kept = [rule for rule, own in zip(encoding.columns, nonzero, strict=True) if own.any()]
-    return sl.io.Encoding(tuple(kept) or encoding.columns[:1])
+    return replace(encoding, columns=tuple(kept) or encoding.columns[:1])
 
 
 def _widened(given: Given, names: Sequence[str]) -> Given:
@@ -364,9 +374,7 @@ def _read_like(
 ) -> Given:
     """Read data as those of the fit were read, unless options say otherwise."""
     target, names = facts["target_name"], facts["feature_names"]
-    names_read = [item.name for item in first.iterdir()] if first.is_dir() else [first.name]
-    named_svmlight = any(".svm" in name or ".libsvm" in name for name in names_read)
-    if named_svmlight or options.format == "svmlight":
+    if _is_svmlight(first, options):
         return read(replace(options, n_features=options.n_features or int(facts["n_features"])))
     # A target that is left out is not read: its rows are predicted even where it is missing.
     if options.names_target() or target is None or names is None or target in (options.drop or []):

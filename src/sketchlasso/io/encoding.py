@@ -18,12 +18,13 @@ class ColumnRule:
     """How one column becomes features.
 
     Only a category has `levels`. A missing value becomes `fill`, a number or a level, if there is
-    one.
+    one. `clean` is how text was turned into numbers: "number", or the format of dates.
     """
 
     name: str
     levels: tuple[str, ...] | None = None
     fill: float | str | None = None
+    clean: str | None = None
 
     @property
     def coded(self) -> tuple[str, ...]:
@@ -37,11 +38,6 @@ class ColumnRule:
         if self.levels is None:
             return (self.name,)
         return tuple(f"{self.name}={level}" for level in self.coded)
-
-    def indicators(self, cells: Sequence[str | None]) -> FloatArray:
-        """Return the features (m, f) of a category: 1 where a row has the level, else 0."""
-        given = np.array(cells, dtype=object)[:, None]
-        return np.asarray(given == np.array(self.coded, dtype=object), dtype=np.float64)
 
     def typical(self, known: FloatArray, impute: str) -> FloatArray:
         """Return the features (f,) that fill a gap, from those (r, f) of rows that have a value.
@@ -63,10 +59,19 @@ class Encoding:
     Attributes
     ----------
     columns : tuple of ColumnRule
-        In the order of the features.
+        In the order of the features; empty where columns have no names (svmlight).
+    na : tuple of str or None
+        The words for missing values, where they are not the usual ones.
+    index_base : {0, 1} or None
+        The index of the first feature in svmlight files.
+    n_features : int or None
+        Number of features of an svmlight file.
     """
 
-    columns: tuple[ColumnRule, ...]
+    columns: tuple[ColumnRule, ...] = ()
+    na: tuple[str, ...] | None = None
+    index_base: int | None = None
+    n_features: int | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -76,7 +81,7 @@ class Encoding:
     @property
     def plain(self) -> bool:
         """Whether every column is one of numbers without a missing value."""
-        return all(rule.levels is None and rule.fill is None for rule in self.columns)
+        return self.na is None and all(rule == ColumnRule(rule.name) for rule in self.columns)
 
     @classmethod
     def of_numbers(cls, names: Sequence[str]) -> Encoding:
@@ -104,16 +109,16 @@ class Encoding:
         """
         filled, first = X.copy(), 0
         for rule, absent in zip(self.columns, gaps.T, strict=True):
-            own = slice(first, first + len(rule.feature_names))
-            known = X[rows[~absent[rows]], own]
+            features = slice(first, first + len(rule.feature_names))
+            known = X[rows[~absent[rows]], features]
             if len(known):
-                filled[absent, own] = rule.typical(known, impute)
-            first = own.stop
+                filled[absent, features] = rule.typical(known, impute)
+            first = features.stop
         return filled
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> dict[str, Any]:
         """Return the rules as JSON, for the header of a model file."""
-        return [asdict(rule) for rule in self.columns]
+        return asdict(self)
 
     @classmethod
     def from_json(cls, stored: Any) -> Encoding:
@@ -121,7 +126,7 @@ class Encoding:
 
         Parameters
         ----------
-        stored : list of dict
+        stored : dict
 
         Raises
         ------
@@ -129,23 +134,32 @@ class Encoding:
             They are not such rules.
         """
         try:
-            encoding = cls(tuple(_rule(**entry) for entry in stored))
+            encoding = _checked(**stored)
         except TypeError:
             encoding = None
         if encoding is None or len(set(encoding.feature_names)) < len(encoding.feature_names):
             raise InvalidInputError(
-                "the encoding is not one that Encoding.to_json wrote; pass a list of its entries."
+                "the encoding is not one that Encoding.to_json wrote; pass what it returned."
             )
         return encoding
 
 
-def _rule(name: Any, levels: Any, fill: Any) -> ColumnRule:
-    """Return a rule; refuse values of wrong types."""
-    texts = [] if levels is None else levels
-    right = isinstance(name, str) and isinstance(texts, list | tuple)
-    right = right and all(isinstance(level, str) for level in texts)
-    kind: Any = (float, int) if levels is None else str
-    if not right or not (fill is None or (isinstance(fill, kind) and not isinstance(fill, bool))):
-        raise TypeError("not a rule")
-    number = None if fill is None else fill if levels is not None else float(fill)
-    return ColumnRule(name, None if levels is None else tuple(texts), number)
+def _checked(columns: Any, na: Any, index_base: Any, n_features: Any) -> Encoding:
+    """Return the encoding; refuse values of wrong types."""
+    rules = []
+    for column in columns:
+        rule = ColumnRule(**column)
+        texts = [rule.name, *(rule.levels or ()), rule.clean or ""]
+        if rule.fill is not None and rule.levels is not None:
+            texts.append(rule.fill)  # type: ignore[arg-type]
+        elif rule.fill is not None and type(rule.fill) not in (int, float):
+            raise TypeError("not a number")
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("not text")
+        levels = None if rule.levels is None else tuple(rule.levels)
+        fill = float(rule.fill) if levels is None and rule.fill is not None else rule.fill
+        rules.append(ColumnRule(rule.name, levels, fill, rule.clean))
+    sizes_fit = index_base in (None, 0, 1) and type(n_features) in (int, type(None))
+    if not sizes_fit or not all(isinstance(word, str) for word in na or ()):
+        raise TypeError("not an encoding")
+    return Encoding(tuple(rules), None if na is None else tuple(na), index_base, n_features)
