@@ -88,11 +88,11 @@ def _run(work: Callable[..., Report], context: typer.Context, values: dict[str, 
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            hints: dict[str, Any] = get_type_hints(work)
-            for name, hint in hints.items():
+            for name, hint in get_type_hints(work).items():
+                kind: Any = hint
                 if is_dataclass(hint) and name != "return":
                     group = {field.name: values[field.name] for field in fields(hint)}
-                    arguments[name] = hint(**group)
+                    arguments[name] = kind(**group)
                 elif name != "return":
                     arguments[name] = values[name]
             check_outputs(written, [values[name] for name in values.keys() - written], force)
