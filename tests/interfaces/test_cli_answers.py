@@ -39,7 +39,7 @@ def test_two_targets_are_fitted_and_scored(call, two, line):
 
 def test_a_path_of_two_targets_tells_them_apart(call, two):
     said = call("path two.npz --alphas 4,2,1 -o path.csv").stdout
-    assert "target 1" in said and "target 2" in said
+    assert "of target 1" in said and "of target 2" in said
     rows = read_table("path.csv")
     number, alpha = (rows.X[:, rows.feature_names.index(name)] for name in ("response", "alpha"))
     assert number.tolist() == [1, 1, 1, 2, 2, 2] and alpha.tolist() == [4, 2, 1, 4, 2, 1]

@@ -35,7 +35,6 @@ def demo(screen: Screen) -> Report:
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-    screen.say("getting ready (the first run compiles for a few seconds)")
     X, y = load_diabetes(return_X_y=True)
     X = StandardScaler().fit_transform(PolynomialFeatures(3, include_bias=False).fit_transform(X))
     train, test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
@@ -100,7 +99,7 @@ def topics_demo(
         with screen.counting("imaging every word for the map", "words") as count:
             stored = imager.image_all(progress=count)
         return view.serve(screen, {"n_words": len(imager.words_)}, imager, stored)
-    with screen.waiting("asking"):
+    with screen.watching("asking"):
         found, unknown = images.ask(imager, words or list(WORDS), images.ImageOptions())
     for missing in unknown:
         warnings.warn(str(missing), stacklevel=1)
@@ -114,7 +113,7 @@ def topics_demo(
 
 
 def _imager(screen: Screen, rank: int, seed: int) -> sl.topics.TopicImager:
-    with screen.waiting("sketching the documentation"):
+    with screen.watching("sketching the documentation"):
         corpus = sl.topics.embedded_corpus()
         # Its words were chosen when the corpus was made.
         least = corpus.settings["min_documents"]

@@ -83,7 +83,7 @@ def image(
         )
     imager = sl.topics.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)
-    with screen.waiting("asking"):
+    with screen.watching("asking"):
         images, unknown = ask(imager, queries, asked)
         pairs, lacking = ([], []) if compare is None else _pairs(compare, images, asked)
     for missing in (*unknown, *lacking):

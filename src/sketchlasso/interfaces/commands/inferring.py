@@ -13,13 +13,12 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, UnusableColumnsError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands import options, outputs
-from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.data import read_given
 from sketchlasso.interfaces.commands.describe import feature_name
-from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, sheet_of
-from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
-from sketchlasso.types import FloatArray
+from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, sheet_of
+from sketchlasso.interfaces.commands.screen import Screen, Watch
 
 # How many intervals are drawn at most: those of the smallest p-values.
 MOST_DRAWN = 20
@@ -62,17 +61,41 @@ def infer(
     options.check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
     outputs.check_table(output, text=True)
     given = read_given(file, data, needs_target=True).without_references()
-    penalty = options.penalty_of(alpha, "rigorous", "rigorous-robust")
-    adjustment: Any = ADJUSTMENTS[adjust]
+    if given.response.dtype.kind not in "biuf" or given.response.ndim != 1:
+        raise InvalidInputError(
+            f"the target of {given.source} is not one column of numbers, but intervals are for "
+            "regressions; give a target of numbers."
+        )
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:
-        found = _inferred(given, penalty, robust, watch)
+        found = sl.inference.desparsified(
+            given.X,
+            given.response,
+            alpha=options.penalty_of(alpha, "rigorous", "rigorous-robust"),
+            errors="robust" if robust else "equal",
+            feature_names=given.names,
+            progress=None if watch is None else partial(watch.blocks, what="features"),
+        )
     seconds = perf_counter() - start
-    columns = _columns(found, level, adjustment)
+    adjustment: Any = ADJUSTMENTS[adjust]
+    lower, upper = found.interval(level)
+    columns = {
+        "estimate": found.estimate,
+        "standard_error": found.standard_error,
+        "z_value": found.z_value,
+        "p_value": found.p_value,
+        "adjusted": found.adjusted(adjustment),
+        "lower": lower,
+        "upper": upper,
+        "bias_bound": found.bias_bound,
+    }
     outputs.write_columns(output, columns, found.names)
     if plot is not None:
         _draw(found, level, adjustment, plot)
-    facts = _facts(found, given, columns, level, adjustment)
+    cutoff = 1 - level
+    significant = int(np.sum(columns["adjusted"] <= cutoff))
+    counts = f"{significant} of {len(found.names)} features"
+    noise = "any noise" if found.errors == "robust" else "noise of equal variance"
     return Report(
         data={
             "n_samples": given.X.shape[0],
@@ -85,72 +108,16 @@ def infer(
             **columns,
             "seconds": seconds,
         },
-        facts=(*facts, ("seconds", f"{seconds:.2f}")),
+        facts=(
+            *given.facts(),
+            ("noise", f"{found.noise:.4g}"),
+            ("errors", f"for {noise}"),
+            ("found", f"{counts} with adjusted p-values ({adjustment}) up to {cutoff:.2g}"),
+            ("bias bound", f"{found.bias_bound.max():.2f} at most"),
+            ("seconds", f"{seconds:.2f}"),
+        ),
         sheets=_sheet(found, columns, level, top),
     )
-
-
-def _inferred(
-    given: Given, alpha: float | str, robust: bool, watch: Watch | None
-) -> sl.inference.Desparsified:
-    """Estimate the coefficients; an error about columns names the options that leave them out."""
-    y = given.response
-    if y.dtype.kind not in "biuf" or y.ndim != 1:
-        raise InvalidInputError(
-            f"the target of {given.source} is not one column of numbers, but intervals are for "
-            "regressions; give a target of numbers."
-        )
-    try:
-        return sl.inference.desparsified(
-            given.X,
-            y,
-            alpha=alpha,
-            errors="robust" if robust else "equal",
-            feature_names=given.names,
-            progress=None if watch is None else partial(watch.blocks, what="features"),
-        )
-    except UnusableColumnsError as refused:
-        drops = given.drop_options(refused.columns)
-        if not drops:
-            raise
-        raise InvalidInputError(f"{str(refused).rstrip('.')} with {drops}.") from None
-
-
-def _facts(
-    found: sl.inference.Desparsified,
-    given: Given,
-    columns: dict[str, Any],
-    level: float,
-    adjustment: str,
-) -> Facts:
-    cutoff = 1 - level
-    significant = int(np.sum(columns["adjusted"] <= cutoff))
-    noise = "any noise" if found.errors == "robust" else "noise of equal variance"
-    return (
-        *given.facts(),
-        ("noise", f"{found.noise:.4g}"),
-        ("errors", f"for {noise}"),
-        (
-            "found",
-            f"{significant} of {len(found.names)} features with adjusted p-values ({adjustment}) "
-            f"up to {cutoff:.2g}",
-        ),
-        ("bias bound", f"{found.bias_bound.max():.2f} at most"),
-    )
-
-
-def _columns(found: sl.inference.Desparsified, level: float, adjustment: Any) -> dict[str, Any]:
-    lower, upper = found.interval(level)
-    return {
-        "estimate": found.estimate,
-        "standard_error": found.standard_error,
-        "z_value": found.z_value,
-        "p_value": found.p_value,
-        "adjusted": found.adjusted(adjustment),
-        "lower": lower,
-        "upper": upper,
-        "bias_bound": found.bias_bound,
-    }
 
 
 def _draw(found: sl.inference.Desparsified, level: float, adjustment: Any, plot: Path) -> None:
@@ -164,22 +131,21 @@ def _draw(found: sl.inference.Desparsified, level: float, adjustment: Any, plot:
 def _sheet(
     found: sl.inference.Desparsified, columns: dict[str, Any], level: float, top: int
 ) -> tuple[Sheet, ...]:
+    # A p-value that is too small for a float is not zero.
+    p_values, adjusted = (
+        [value or "< 1e-300" for value in columns[name]] for name in ("p_value", "adjusted")
+    )
     shown = (
         ("feature", found.names),
         ("estimate", columns["estimate"]),
         ("error", columns["standard_error"]),
         ("lower", columns["lower"]),
         ("upper", columns["upper"]),
-        ("p-value", _probabilities(columns["p_value"])),
-        ("adjusted", _probabilities(columns["adjusted"])),
+        ("p-value", p_values),
+        ("adjusted", adjusted),
     )
     order = np.argsort(found.p_value, kind="stable")[:top]
     return sheet_of(f"smallest p-values, {100 * level:g} % intervals", shown, order)
-
-
-def _probabilities(values: FloatArray) -> list[float | str]:
-    """Return p-values for people; those that are too small for a float are not zero."""
-    return [value or "< 1e-300" for value in values]
 
 
 @dataclass(frozen=True)
@@ -207,7 +173,7 @@ class SelectionOptions:
     threads: options.Threads = -1
     seed: options.Seed = 0
 
-    def selector(self, watch: Watcher | None) -> sl.inference.StabilitySelection:
+    def selector(self, watch: Watch | None) -> sl.inference.StabilitySelection:
         """Return the selector that the options ask for."""
         return sl.inference.StabilitySelection(
             pfer=self.pfer,
@@ -253,38 +219,33 @@ def stability(
     outputs.write_columns(output, columns, names)
     if plot is not None:
         outputs.save_picture(sl.plots.plot_stability(selector, feature_names=given.names), plot)
-    selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
+    chosen = selector.get_support(indices=True)
+    frequencies = selector.frequencies_
+    selected = [{"feature": names[j], "frequency": frequencies[j]} for j in chosen]
     bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
     return Report(
-        data={**_selected(selector, given), "seconds": seconds},
+        data={
+            "n_samples": given.X.shape[0],
+            "n_features": given.X.shape[1],
+            "target": given.target_name,
+            "cutoff": selector.cutoff_,
+            "q": selector.q_,
+            "pfer": selector.pfer_,
+            "assumption": selector.assumption,
+            "selected": selected,
+            "frequencies": frequencies,
+            "seconds": seconds,
+        },
         facts=(
             *given.facts(classes),
             ("halves", f"{2 * rule.pairs}, {selector.q_} features chosen on each"),
             ("cutoff", f"{selector.cutoff_:g} of the halves"),
             ("bound", bound),
-            ("selected", selected),
+            ("selected", f"{len(chosen)} of {given.X.shape[1]} features"),
             ("seconds", f"{seconds:.2f}"),
         ),
         sheets=_shares_sheet(selector, names, top),
     )
-
-
-def _selected(selector: sl.inference.StabilitySelection, given: Given) -> dict[str, Any]:
-    """Describe for machines what was selected."""
-    return {
-        "n_samples": given.X.shape[0],
-        "n_features": given.X.shape[1],
-        "target": given.target_name,
-        "cutoff": selector.cutoff_,
-        "q": selector.q_,
-        "pfer": selector.pfer_,
-        "assumption": selector.assumption,
-        "selected": [
-            {"feature": feature_name(given.names, int(j)), "frequency": selector.frequencies_[j]}
-            for j in selector.get_support(indices=True)
-        ],
-        "frequencies": selector.frequencies_,
-    }
 
 
 def _shares_sheet(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import monotonic
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from rich import box
@@ -21,8 +21,6 @@ from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, 
 
 Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]
-# Seconds between the lines that a long count prints in a pipe; a short one prints none.
-SECONDS_BETWEEN_LINES = 15.0
 # Control characters that are kept in texts of several lines.
 LINES = "\n\t"
 
@@ -55,19 +53,10 @@ class Screen:
         for remark in remarks:
             print(f"sketchlasso: warning: {visible(remark)}", file=sys.stderr)
 
-    def say(self, words: str) -> None:
-        """Announce long work on stderr."""
-        if not (self.json or self.quiet):
-            print(visible(words), file=sys.stderr, flush=True)
-
-    @property
-    def _is_watched(self) -> bool:
-        return sys.stderr.isatty() and not (self.json or self.quiet)
-
     @contextmanager
     def watching(self, words: str) -> Iterator[Watch | None]:
-        """Show a bar while problems are solved, on a terminal only; yield its callback."""
-        if not self._is_watched:
+        """Show that work is in progress, on a terminal only; yield the callback of its bar."""
+        if self.json or self.quiet or not sys.stderr.isatty():
             yield None
             return
         with Progress(
@@ -83,24 +72,10 @@ class Screen:
             yield Watch(bar)
 
     @contextmanager
-    def waiting(self, words: str) -> Iterator[None]:
-        """Show that work is in progress, on a terminal only."""
-        if not self._is_watched:
-            yield
-            return
-        with Console(stderr=True).status(_literal(words)):
-            yield
-
-    @contextmanager
     def counting(self, words: str, things: str) -> Iterator[Counter | None]:
-        """Count finished things: with a bar on a terminal, with occasional lines in a pipe."""
+        """Count finished things, on a terminal only; yield the callback of the bar."""
         with self.watching(words) as watch:
-            if watch is not None:
-                yield lambda done, total: watch.blocks(done, total, things)
-            elif self.json or self.quiet:
-                yield None
-            else:
-                yield _counted_lines(words, things)
+            yield None if watch is None else partial(watch.blocks, what=things)
 
 
 @dataclass(frozen=True)
@@ -124,18 +99,6 @@ class Watch:
         # Rich ignores a new total of None.
         task.total = total if 0 < done < total else None
         self.bar.update(task.id, completed=done, state=state if done else "starting")
-
-
-def _counted_lines(words: str, things: str) -> Counter:
-    reported = monotonic()
-
-    def count(done: int, total: int) -> None:
-        nonlocal reported
-        if monotonic() - reported >= SECONDS_BETWEEN_LINES:
-            reported = monotonic()
-            print(f"{words}: {done} of {total} {things}", file=sys.stderr, flush=True)
-
-    return count
 
 
 def _show_rich(report: Report) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -192,38 +191,25 @@ def _columns(found: sl.Path, X: Any, y: Any) -> dict[str, Any]:
 def _sheets(
     found: sl.Path, columns: dict[str, Any], names: Sequence[str] | None, verbose: bool
 ) -> tuple[Sheet, ...]:
-    """List penalties of every target."""
+    """List penalties of every target that are evenly spaced, with the first and the last."""
     numbers = columns.get("response", np.ones(len(columns["alpha"]), dtype=int))
-    rest = {name: column for name, column in columns.items() if name != "response"}
-    return tuple(
-        _thinned(found, rest, np.flatnonzero(numbers == t), names, verbose)
-        if numbers[-1] == 1
-        else replace(
-            _thinned(found, rest, np.flatnonzero(numbers == t), names, verbose),
-            title=f"target {t}",
-        )
-        for t in range(1, numbers[-1] + 1)
-    )
-
-
-def _thinned(
-    found: sl.Path,
-    columns: dict[str, Any],
-    among: IntArray,
-    names: Sequence[str] | None,
-    verbose: bool,
-) -> Sheet:
-    """List instances `among` all that are evenly spaced, with the first and the last."""
-    count = len(among)
-    places = among[evenly(count, SHOWN)]
-    shown = {name.replace("_", " "): column[places] for name, column in columns.items()}
-    if not verbose:
-        several = len(np.unique(columns["radius"])) > 1
-        kept = ("alpha", "radius", "nonzero") if several else ("alpha", "nonzero")
-        shown = {name: shown[name] for name in kept}
-        shown["new features"] = _new_features(found.models.coef, places, names)
-    some = f"{len(places)} of {count}" if len(places) < count else str(count)
-    return Sheet(f"{some} penalties", tuple(shown), tuple(zip(*shown.values(), strict=True)))
+    several = len(np.unique(columns["radius"])) > 1
+    kept = ("alpha", "radius", "nonzero") if several else ("alpha", "nonzero")
+    sheets = []
+    for t in range(1, numbers[-1] + 1):
+        among = np.flatnonzero(numbers == t)
+        places = among[evenly(len(among), SHOWN)]
+        shown = {
+            name.replace("_", " "): column[places]
+            for name, column in columns.items()
+            if name in kept or (verbose and name != "response")
+        }
+        if not verbose:
+            shown["new features"] = _new_features(found.models.coef, places, names)
+        some = f"{len(places)} of {len(among)}" if len(places) < len(among) else str(len(among))
+        title = f"{some} penalties" + (f" of target {t}" if numbers[-1] > 1 else "")
+        sheets.append(Sheet(title, tuple(shown), tuple(zip(*shown.values(), strict=True))))
+    return tuple(sheets)
 
 
 def _new_features(coef: Any, places: IntArray, names: Sequence[str] | None) -> list[str]:

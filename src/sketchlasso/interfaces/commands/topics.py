@@ -113,9 +113,9 @@ def fit(
     """
     start = perf_counter()
     left_out = words.left_out()
-    with screen.waiting(f"reading {source}"):
+    with screen.watching(f"reading {source}"):
         found = corpus.read(source)
-    with screen.waiting(f"sketching {found.shape[0]} documents x {found.shape[1]} words"):
+    with screen.watching(f"sketching {found.shape[0]} documents x {found.shape[1]} words"):
         imager = sl.topics.TopicImager(
             rank=rank,
             weighting=weighting,  # type: ignore[arg-type]
