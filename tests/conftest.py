@@ -8,7 +8,6 @@ import pytest
 from hypothesis import settings
 
 from tests.forked import forking_context
-from tests.shared import shared_folder
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -58,14 +57,6 @@ def real_file():
         return path
 
     return path_of
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache_of_the_tests(tmp_path_factory):
-    """Use a cache of the tests' own, and not the user's."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(shared_folder(tmp_path_factory) / "cache"))
-        yield
 
 
 @pytest.fixture(scope="module")

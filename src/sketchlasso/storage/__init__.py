@@ -1,6 +1,6 @@
 """The package's own files: written completely or not at all, checked when read, no pickle."""
 
-from sketchlasso.storage.atomic import cache_folder, replacing
+from sketchlasso.storage.atomic import replacing
 from sketchlasso.storage.resume import Parts
 from sketchlasso.storage.store import (
     Stored,
@@ -16,7 +16,6 @@ __all__ = [
     "Parts",
     "Stored",
     "StoredInfo",
-    "cache_folder",
     "matrix_arrays",
     "reading",
     "replacing",

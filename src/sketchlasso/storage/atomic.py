@@ -9,7 +9,6 @@ import lzma
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,19 +65,3 @@ def _compressed(file: BinaryIO, path: Path, compress: bool) -> Iterator[BinaryIO
             yield cast(BinaryIO, packed)
     else:
         yield file
-
-
-def cache_folder() -> Path | None:
-    """Return the user's cache folder for this package, or None where there is no home folder.
-
-    It may not exist or be writable.
-    """
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "sketchlasso"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "sketchlasso"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "sketchlasso"
