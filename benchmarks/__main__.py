@@ -14,7 +14,7 @@ from benchmarks.report import RESULTS, Report, write_whole
 NAMES = """
 batch cv loo growth features graphs inference topics_queries topics_coherence topics_held_out
 topics_similarity topics_speed peers conic sketch exact chains defaults
-accuracy certificate leakage stability tables intervals
+accuracy certificate coverage leakage stability tables intervals
 gpu out_of_core
 """
 BENCHMARKS = NAMES.split()

@@ -33,11 +33,11 @@ print(f"{source}: {X.shape[0]} samples x {X.shape[1]} genes")
 
 # %%
 # ## One call
-# `standard_error` assumes noise of equal variance; `errors="robust"` does not. `bias_bound` measures
-# how much of the other genes is left in a gene's score; smaller is better.
+# `standard_error` assumes noise of equal variance; `errors="robust"` does not. `flagged` marks the
+# intervals that may miss the truth more often than they say, for example those of twin genes.
 
 found = sl.inference.desparsified(X, y, feature_names=genes)
-print(f"noise {found.noise:.2f}, bias bound {found.bias_bound.max():.2f} at most")
+print(f"noise {found.noise:.2f}, {found.flagged.sum()} intervals flagged")
 print(found)
 
 # %%

@@ -16,6 +16,7 @@
     |-- EmptyModelWarning                     a radius that keeps every feature out of a fit
     |-- DeviceWarning                         no GPU where one was requested
     |-- DuplicateColumnWarning                two columns that are equal up to sign and scale
+    |-- UncertainIntervalWarning              intervals that may not cover as often as they say
     |-- FewTreatedWarning                     a treatment that hardly any row has
     |-- ScaleWarning                          one penalty for columns of very different scales
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
@@ -52,6 +53,7 @@ __all__ = [
     "SketchlassoError",
     "SketchlassoWarning",
     "StoredFileError",
+    "UncertainIntervalWarning",
     "UnknownWordError",
     "UnusableColumnsError",
     "Value",
@@ -250,6 +252,10 @@ class DeviceWarning(SketchlassoWarning):
 
 class DuplicateColumnWarning(SketchlassoWarning):
     """Two columns are equal up to sign and scale, so that either may replace the other."""
+
+
+class UncertainIntervalWarning(SketchlassoWarning):
+    """Confidence intervals may miss the true coefficients more often than their level says."""
 
 
 class FewTreatedWarning(SketchlassoWarning):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import linalg
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from sketchlasso.data import MatrixLike, as_rows
@@ -18,6 +20,8 @@ from sketchlasso.types import FloatArray, IntArray
 FEWEST_ROWS = 10
 # Columns whose standardised values differ by no more than this, in root mean square, are equal.
 EQUAL = 1e-7
+# Smallest part of a column in a vanishing combination of length one.
+LINKED = 1e-6
 
 
 def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
@@ -91,6 +95,30 @@ def duplicate_columns(X: Any) -> tuple[int, int] | None:
         if np.sqrt(np.mean((a - sign * b) ** 2)) <= EQUAL:
             return first, second
     return None
+
+
+def collinear_groups(P: FloatArray) -> list[IntArray]:
+    """Groups of columns that are exact combinations of each other, from their rows P (n, k).
+
+    The rows of columns of standard deviation one, n <= k. The projection on the combinations that
+    vanish links the columns of a group, and no others.
+    """
+    triangle, order = linalg.qr(P.T, mode="r", pivoting=True)
+    sizes = np.abs(np.diagonal(triangle))
+    rank = int(np.sum(sizes > EQUAL * sizes.max(initial=0.0)))
+    n = len(P)
+    if rank == n:
+        return []
+    vanishing = np.zeros((n, n - rank))
+    vanishing[order[:rank]] = -linalg.solve_triangular(
+        triangle[:rank, :rank], triangle[:rank, rank:]
+    )
+    vanishing[order[rank:]] = np.eye(n - rank)
+    basis = linalg.qr(vanishing, mode="economic")[0]
+    links = np.abs(basis @ basis.T) > LINKED
+    group = connected_components(links, directed=False)[1]
+    members = [np.flatnonzero(group == number) for number in range(group.max() + 1)]
+    return [columns for columns in members if links[columns[0], columns[0]]]
 
 
 def _projections(X: Any) -> FloatArray:

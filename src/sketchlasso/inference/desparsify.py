@@ -12,25 +12,56 @@ from numpy.typing import ArrayLike
 from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows, spread
 from sketchlasso.data.transform import column_scales
 from sketchlasso.data.validate import as_storage
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import (
+    Argument,
+    InvalidInputError,
+    UncertainIntervalWarning,
+    UnusableColumnsError,
+    unaccepted,
+)
 from sketchlasso.estimators import SqrtLasso
+from sketchlasso.estimators.penalty import FAILURE, SLACK, noise_quantile
 from sketchlasso.inference.checks import (
     as_numbers,
     check_choice,
     check_enough_rows,
     check_own_columns,
     checked_columns,
+    collinear_groups,
     column_names,
 )
-from sketchlasso.inference.column_problems import ColumnProblems, column_rows, with_responses
+from sketchlasso.inference.column_problems import (
+    ColumnProblems,
+    ColumnRows,
+    column_rows,
+    with_responses,
+)
 from sketchlasso.inference.estimates import Desparsified
 from sketchlasso.inference.nodewise import solve_columns
-from sketchlasso.inference.scores import CentredColumns, bias_bounds, made_scores, ready_scores
+from sketchlasso.inference.scores import (
+    CentredColumns,
+    LeastSquares,
+    bias_bounds,
+    largest_score_penalty,
+    made_scores,
+    ready_scores,
+    unpenalised,
+)
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings
-from sketchlasso.types import FloatArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.warn import warn_user
 
 Errors: TypeAlias = Literal["equal", "robust"]
+# An initial estimate with more coefficients than this share of the rows is not sparse.
+DENSE = 0.25
+# A score shorter than this share of z_j'x_j / ||z_j|| says little about its own column.
+SHORT = 0.1
+# The penalty of the initial estimate is raised until it has at most this share of the rows.
+MOST_USED = 0.5
+# The bias bound of least squares is rounding; that of a penalised score is at most its penalty.
+NO_BIAS = 1e-3
+ROUNDING_OF_PENALTY = 1e-2
 
 
 @spread
@@ -39,7 +70,7 @@ def desparsified(
     y: ArrayLike,
     *,
     features: ArrayLike | None = None,
-    alpha: float | str = "pivotal",
+    alpha: float | str = "auto",
     score_alpha: float | str = "auto",
     errors: Errors = "equal",
     scores: Any = None,
@@ -59,9 +90,13 @@ def desparsified(
         estimate_j = b_j + z_j'(y - X b) / z_j'x_j,    error_j = sigma ||z_j|| / |z_j'x_j|
 
     b is the square-root LASSO estimate on the full data, z_j the residual of x_j regressed on
-    the other columns, also on the full data. The second term removes the penalty's bias from b_j,
-    and the estimate is about normal if few coefficients are not zero: see the page on the
-    mathematics of inference for every assumption.
+    the other columns, also on the full data. The second term removes the penalty's bias from b_j.
+
+    Where columns are at most three quarters of the rows, neither regression is penalised: the
+    estimates, errors and intervals are those of least squares. Elsewhere the estimate is about
+    normal if few coefficients are not zero: see the page on the mathematics of inference for every
+    assumption. Coefficients whose interval may cover less often than it says are `flagged`, and
+    cause an :class:`UncertainIntervalWarning`.
 
     C.-H. Zhang and S. S. Zhang, "Confidence intervals for low dimensional parameters in high
     dimensional linear models", Journal of the Royal Statistical Society B 76 (2014).
@@ -78,21 +113,24 @@ def desparsified(
     features : array-like of shape (c,), optional
         Columns to estimate, as indices or a mask; all by default.
     alpha : float or str
-        Penalty of the initial estimate on columns of standard deviation one, as in
-        :class:`SqrtLasso`; a number or ``"pivotal"`` where X is in blocks.
+        Penalty of the initial estimate on columns of standard deviation one. ``"auto"`` is none
+        where the scores have none, and ``"pivotal"`` elsewhere; otherwise as in
+        :class:`SqrtLasso`, but a number or ``"pivotal"`` where X is in blocks.
     score_alpha : float or "auto"
-        Penalty of the regressions that make the scores, on columns of standard deviation one.
-        ``"auto"`` is half of Phi^-1(1 - 0.05 / (2 n - 2)), more for columns that others explain
-        almost completely. A smaller penalty leaves less bias but larger errors.
+        Penalty of the regressions that make the scores, on columns of standard deviation one. A
+        smaller one leaves less bias but larger errors. ``"auto"`` is none where columns are at most
+        three quarters of the rows, and at most half of Phi^-1(1 - 0.05 / (2 n - 2)) elsewhere:
+        less for columns that others explain well, more for those that they explain completely.
     errors : {"equal", "robust"}
-        For noise of equal variance, or the sandwich formula for any noise.
+        For noise of equal variance, or the sandwich formula for any noise (HC1).
     scores : ndarray of shape (m, c), Nodewise or sparse matrix of shape (c, n), optional
         Ready scores, or coefficients of the regressions that make them, for example from a
         sketch; residuals are always those on the full X. `bias_bound` measures their quality.
     initial : array-like of shape (n,) or (t, n), optional
         An estimate b in the units of X and y.
     noise : float or array-like of shape (t,), optional
-        The standard deviation of the noise; ||y - X b|| / sqrt(m) by default.
+        The standard deviation of the noise; by default ||y - X b|| / sqrt(m - 1 - k), with k the
+        coefficients of b that are not zero.
     feature_names : sequence of str of length n, optional
         By default those of a data frame, or numbered ones.
     tol : float
@@ -128,29 +166,48 @@ def desparsified(
     Y = as_responses(y, m)
     _check_varying(Y)
     chosen = checked_columns("features", features, n)
-    b = _initial(columns, Y, initial, alpha, tol, n_threads)
+    rows = column_rows(columns.entries, True)
+    _check_independent(rows, names)
+    automatic = isinstance(alpha, str) and alpha == "auto"
+    used = None
+    if initial is not None:
+        b = _checked_initial(initial, Y.shape[1], n)
+    elif automatic and scores is None and score_alpha == "auto" and unpenalised(m, n):
+        b = LeastSquares(columns, rows).coef(Y - Y.mean(axis=0))
+    elif automatic:
+        b, used = _sparse_initial(columns, rows, Y, tol, n_threads)
+    else:
+        b = _penalised(columns, rows, Y, alpha, tol, n_threads)
     centred = Y - Y.mean(axis=0)
     residual = centred - (np.asarray(columns.entries @ b.T) - columns.means @ b.T)
-    sigma = _noise(residual, noise)
+    kept = np.count_nonzero(b, axis=1)
+    used = kept if used is None else used
+    sigma, degrees = _noise(residual, kept, noise)
     if scores is None:
         settings = Settings(tol=tol, n_threads=n_threads, device=device)
-        Z = made_scores(columns, chosen, score_alpha, settings, checkpoint, progress)
+        Z = made_scores(columns, rows, chosen, score_alpha, settings, checkpoint, progress)
     else:
         Z = ready_scores(columns, chosen, scores)
     inner = columns.own_products(chosen, Z)
     _check_left(Z, inner, columns, chosen, names)
     estimate = b[:, chosen].T + (Z.T @ residual) / inner[:, None]
     if errors == "robust":
-        deviation = np.sqrt(np.square(Z).T @ np.square(residual))
+        free = np.maximum(m - 1 - kept, 1)
+        deviation = np.sqrt(np.square(Z).T @ np.square(residual) * (m / free))
     else:
         deviation = np.linalg.norm(Z, axis=0)[:, None] * sigma
     error = deviation / np.abs(inner)[:, None]
+    bounds = bias_bounds(columns, chosen, Z)
+    flagged = _flagged(Z, inner, bounds, used, n)
+    _warn_of_flagged(flagged, used, m, n, [names[j] for j in chosen])
     single = np.ndim(y) == 1
     return Desparsified(
         estimate=estimate[:, 0] if single else estimate,
         standard_error=error[:, 0] if single else error,
-        bias_bound=bias_bounds(columns, chosen, Z),
+        flagged=flagged[:, 0] if single else flagged,
+        bias_bound=bounds,
         noise=sigma[0] if single else sigma,
+        degrees_of_freedom=degrees[0] if single else degrees,
         initial=b[0] if single else b,
         scores=Z,
         residual=residual[:, 0] if single else residual,
@@ -174,6 +231,21 @@ def _columns(X: MatrixLike, given: Sequence[str] | None) -> tuple[CentredColumns
     return columns, names
 
 
+def _check_independent(rows: ColumnRows, names: Sequence[str]) -> None:
+    """Refuse columns that are exact combinations of others, where rows suffice to tell."""
+    if rows.n_features >= rows.n_samples:
+        return
+    groups = collinear_groups(rows.P)
+    if groups:
+        listed = ", ".join(str(names[j]) for j in groups[0][:5])
+        more = f" and {len(groups[0]) - 5} more" if len(groups[0]) > 5 else ""
+        raise UnusableColumnsError(
+            f"columns {listed}{more} are exact combinations of each other, so none has an effect "
+            "of its own; leave one of them out.",
+            groups[0][-1:],
+        )
+
+
 def _check_varying(Y: FloatArray) -> None:
     constant = np.flatnonzero(np.ptp(Y, axis=0) == 0)
     if len(constant):
@@ -185,25 +257,43 @@ def _check_varying(Y: FloatArray) -> None:
         )
 
 
-def _initial(
-    columns: CentredColumns,
-    Y: FloatArray,
-    initial: ArrayLike | None,
-    alpha: Any,
-    tol: float,
-    n_threads: int,
+def _sparse_initial(
+    columns: CentredColumns, rows: ColumnRows, Y: FloatArray, tol: float, n_threads: int
+) -> tuple[FloatArray, IntArray]:
+    """Coefficients (t, n), and how many (t,) are not zero at the pivotal penalty.
+
+    The penalty is raised for responses that would leave few degrees of freedom for the noise.
+    """
+    m, n = columns.entries.shape
+    b = _penalised(columns, rows, Y, "pivotal", tol, n_threads)
+    used = np.count_nonzero(b, axis=1)
+    alpha = SLACK * noise_quantile(n, FAILURE)
+    # Above sqrt(m) no column has a coefficient.
+    while alpha < np.sqrt(m):
+        many = np.flatnonzero(np.count_nonzero(b, axis=1) > MOST_USED * m)
+        if len(many) == 0:
+            break
+        alpha *= 1.25
+        b[many] = _penalised(columns, rows, Y[:, many], alpha, tol, n_threads)
+    return b, used
+
+
+def _penalised(
+    columns: CentredColumns, rows: ColumnRows, Y: FloatArray, alpha: Any, tol: float, n_threads: int
 ) -> FloatArray:
-    """Coefficients (t, n) in the units of X and Y."""
+    """Coefficients (t, n) of the square-root LASSO, in the units of X and Y."""
     X, t, n = columns.entries, Y.shape[1], columns.entries.shape[1]
-    if initial is None and isinstance(X, BlockMatrix):
-        rows = with_responses(column_rows(X, True), X, Y)
-        problems = ColumnProblems(rows, alpha, np.arange(n, n + t), np.arange(n))
+    if isinstance(X, BlockMatrix):
+        both = with_responses(rows, X, Y)
+        problems = ColumnProblems(both, alpha, np.arange(n, n + t), np.arange(n))
         found = solve_columns(problems, Settings(tol=tol, n_threads=n_threads))
         found.warn_if_unsolved()
         return np.asarray(found.coef[:, :n].toarray())
-    if initial is None:
-        model: Any = SqrtLasso(alpha, standardize=True, sketch=None, tol=tol, n_jobs=n_threads)
-        return np.asarray(model.fit(X, Y).coef_, dtype=np.float64).reshape(t, n)
+    model: Any = SqrtLasso(alpha, standardize=True, sketch=None, tol=tol, n_jobs=n_threads)
+    return np.array(model.fit(X, Y).coef_, dtype=np.float64).reshape(t, n)
+
+
+def _checked_initial(initial: ArrayLike, t: int, n: int) -> FloatArray:
     b = np.atleast_2d(as_numbers("initial", initial))
     if b.shape != (t, n) or not np.isfinite(b).all():
         wanted = f"({n},)" if t == 1 else f"({t}, {n})"
@@ -214,11 +304,14 @@ def _initial(
     return b
 
 
-def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
-    """Standard deviations (t,) of the noise."""
+def _noise(
+    residual: FloatArray, used: IntArray, noise: ArrayLike | None
+) -> tuple[FloatArray, FloatArray]:
+    """Standard deviations (t,) of the noise and their degrees of freedom, infinite if given."""
     m, t = residual.shape
     if noise is None:
-        found = np.linalg.norm(residual, axis=0) / np.sqrt(m)
+        free = np.maximum(m - 1.0 - used, 1.0)
+        found = np.linalg.norm(residual, axis=0) / np.sqrt(free)
         if not (found > 0).all():
             raise InvalidInputError(
                 "the initial estimate fits y without any residual, so the noise cannot be "
@@ -226,12 +319,54 @@ def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
                 Argument("noise"),
                 ", or a larger alpha.",
             )
-        return np.asarray(found)
+        return np.asarray(found), free
     given = np.atleast_1d(as_numbers("noise", noise))
     if given.shape not in ((1,), (t,)) or not (np.isfinite(given) & (given > 0)).all():
         each = f", or one for each of the {t} responses" if t > 1 else ""
         raise unaccepted("noise", noise, f"a finite number > 0{each}")
-    return np.broadcast_to(given, (t,))
+    return np.broadcast_to(given, (t,)), np.full(t, np.inf)
+
+
+def _flagged(
+    Z: FloatArray, inner: FloatArray, bounds: FloatArray, used: IntArray, n: int
+) -> BoolArray:
+    """Which intervals (c, t) may cover less often than they say.
+
+    Those of columns whose score is short compared with z_j'x_j, as the penalty then makes up the
+    rest, or less orthogonal to another column than the usual penalty allows; and all of a response
+    whose initial estimate is not sparse. None if scores are orthogonal to the other columns.
+    """
+    short = np.sum(Z**2, axis=0) < SHORT * np.abs(inner)
+    loose = bounds > (1.0 + ROUNDING_OF_PENALTY) * largest_score_penalty(n)
+    dense = used > DENSE * len(Z)
+    return np.asarray((bounds > NO_BIAS)[:, None] & ((short | loose)[:, None] | dense))
+
+
+def _warn_of_flagged(
+    flagged: BoolArray, used: IntArray, m: int, n: int, names: Sequence[str]
+) -> None:
+    """Say which intervals are flagged, why, and what would help."""
+    dense = (used > DENSE * m) & flagged.any()
+    if dense.any():
+        which = "all intervals" if dense.all() else f"the intervals of {dense.sum()} responses"
+        warn_user(
+            UncertainIntervalWarning(
+                f"{which} may miss the true coefficients more often than they say, because the "
+                f"initial estimate needs {used[dense].max()} of {n} columns to explain {m} rows, "
+                "and the method assumes that few columns matter; collect more rows, or leave "
+                "columns out."
+            )
+        )
+    poor = np.flatnonzero(flagged[:, ~dense].any(axis=1))
+    if len(poor):
+        few = ", ".join(names[j] for j in poor[:3]) + (", ..." if len(poor) > 3 else "")
+        warn_user(
+            UncertainIntervalWarning(
+                f"{len(poor)} of {len(names)} intervals ({few}) may miss the true coefficient more "
+                f"often than they say, because {m} rows cannot tell the effect of such a column "
+                "from those of similar columns; collect more rows, or leave similar columns out."
+            )
+        )
 
 
 def _check_left(

@@ -8,15 +8,15 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
 from scipy.stats import false_discovery_control
+from scipy.stats import t as student
 
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.inference.checks import check_choice
 from sketchlasso.inference.column_problems import slices
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.results.intervals import check_level
-from sketchlasso.types import FloatArray, IntArray, is_whole
+from sketchlasso.types import BoolArray, FloatArray, IntArray, is_whole
 
 Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg", "benjamini-yekutieli"]
 # Estimates that a repr shows.
@@ -31,6 +31,11 @@ class NormalEstimates:
     estimate: FloatArray
     standard_error: FloatArray
     names: tuple[str, ...]
+
+    @property
+    def _freedom(self) -> Any:
+        """Degrees of freedom of Student's distribution, infinite for the normal one."""
+        return np.inf
 
     def _listed(self) -> str:
         """Name the estimates of the smallest p-values with their standard errors."""
@@ -51,7 +56,7 @@ class NormalEstimates:
     @property
     def p_value(self) -> FloatArray:
         """Two-sided p-values of the hypotheses that single coefficients are zero."""
-        return 2.0 * ndtr(-np.abs(self.z_value))
+        return np.asarray(2.0 * student.sf(np.abs(self.z_value), self._freedom))
 
     def adjusted(self, method: Adjustment = "holm") -> FloatArray:
         """p-values that account for the number of tests.
@@ -83,7 +88,8 @@ class NormalEstimates:
         ndarray of shape (2, ...)
             Lower and upper ends.
         """
-        half = ndtri(0.5 + 0.5 * check_level(level)) * self.standard_error
+        upper = student.ppf(0.5 + 0.5 * check_level(level), self._freedom)
+        half = upper * self.standard_error
         return np.stack([self.estimate - half, self.estimate + half])
 
     def _columns(self, level: float, adjustment: Adjustment | None = None) -> dict[str, FloatArray]:
@@ -136,11 +142,18 @@ class Desparsified(NormalEstimates):
     ----------
     estimate, standard_error : ndarray of shape (c,) or (c, t)
         In the units of X and y.
+    flagged : ndarray of bool, of shape (c,) or (c, t)
+        Intervals that may miss the true coefficient more often than they say: of columns that the
+        rows cannot tell from similar ones, and of responses whose initial estimate has more
+        coefficients than a quarter of the rows. Never where scores are those of least squares.
     bias_bound : ndarray of shape (c,)
         max_k |z_j'x_k| / ||z_j|| over the other columns, each of standard deviation one. Times
-        ||b - beta||_1 / sigma it bounds the bias of an estimate in standard errors.
+        ||b - beta||_1 / sigma it bounds the bias of an estimate in standard errors; 0, up to
+        rounding, for scores of least squares.
     noise : float or ndarray of shape (t,)
         Standard deviation of the noise.
+    degrees_of_freedom : float or ndarray of shape (t,)
+        Of the noise; infinite if it was given.
     initial : ndarray of shape (n,) or (t, n)
         The initial estimate b.
     scores : ndarray of shape (m, c)
@@ -156,8 +169,10 @@ class Desparsified(NormalEstimates):
 
     estimate: FloatArray
     standard_error: FloatArray
+    flagged: BoolArray
     bias_bound: FloatArray
     noise: Any
+    degrees_of_freedom: Any
     initial: FloatArray
     scores: FloatArray
     residual: FloatArray
@@ -169,8 +184,12 @@ class Desparsified(NormalEstimates):
         responses = "" if self.estimate.ndim == 1 else f" x {self.estimate.shape[1]} responses"
         return (
             f"<Desparsified: {len(self.features)} features{responses} on {len(self.scores)} rows, "
-            f"bias bound {self.bias_bound.max():.2f} at most: {self._listed()}>"
+            f"{self.flagged.sum()} flagged: {self._listed()}>"
         )
+
+    @property
+    def _freedom(self) -> Any:
+        return self.degrees_of_freedom
 
     def table(self, level: float = 0.95, adjustment: Adjustment = "holm") -> Any:
         """One row per feature, and per response where there are several.
@@ -193,6 +212,7 @@ class Desparsified(NormalEstimates):
             columns["response"] = np.repeat(np.arange(t), len(self.features))
         values = self._columns(level, adjustment)
         columns |= {name: value.ravel(order="F") for name, value in values.items()}
+        columns["flagged"] = self.flagged.ravel(order="F")
         columns["bias_bound"] = np.tile(self.bias_bound, t)
         return data_frame(columns)
 
@@ -271,28 +291,33 @@ class Desparsified(NormalEstimates):
     def _largest(self, chosen: IntArray, n_draws: int, random_state: RandomState) -> FloatArray:
         """Draws (n_draws,) or (n_draws, t) of the largest deviation in a group."""
         own = self.scores[:, chosen]
+        rng = np.random.default_rng(random_state)
+        residual = self.residual.reshape(len(own), -1)
+        degrees = np.broadcast_to(self.degrees_of_freedom, residual.shape[1])
         if self.errors == "equal":
-            drawn = largest_deviations(own, n_draws, random_state)
-            return drawn if self.estimate.ndim == 1 else drawn[:, None]
-        if self.estimate.ndim == 1:
-            return largest_deviations(own * self.residual[:, None], n_draws, random_state)
-        seeds = np.random.default_rng(random_state).spawn(self.residual.shape[1])
-        return np.column_stack(
-            [
-                largest_deviations(own * r[:, None], n_draws, seed)
-                for r, seed in zip(self.residual.T, seeds, strict=True)
-            ]
-        )
+            drawn = largest_deviations(own, n_draws, rng)[:, None]
+        else:
+            seeds = rng.spawn(residual.shape[1])
+            drawn = np.column_stack(
+                [
+                    largest_deviations(own * r[:, None], n_draws, seed)
+                    for r, seed in zip(residual.T, seeds, strict=True)
+                ]
+            )
+        # Errors are estimated: Student's distribution, as for single coefficients.
+        finite = np.where(np.isfinite(degrees), degrees, 1.0)
+        ratio = np.sqrt(rng.chisquare(finite, (n_draws, len(finite))) / finite)
+        drawn = drawn / np.where(np.isfinite(degrees), ratio, 1.0)
+        return drawn[:, 0] if self.estimate.ndim == 1 else drawn
 
 
-def largest_deviations(scores: FloatArray, n_draws: int, random_state: RandomState) -> FloatArray:
+def largest_deviations(scores: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
     """Draws (n_draws,) of max_j |sum_i s_ij g_i| / ||s_j|| with g_i independent and normal.
 
     s (m, c) are the scores, times the residual where errors are robust.
     """
     if not is_whole(n_draws) or n_draws < 100:
         raise unaccepted("n_draws", n_draws, "a whole number >= 100", "pass for example 1000")
-    rng = np.random.default_rng(random_state)
     units = scores / np.linalg.norm(scores, axis=0)
     m, c = units.shape
     found = np.empty(n_draws)

@@ -8,22 +8,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from sketchlasso.data import MatrixLike
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
 from sketchlasso.inference.checks import as_numbers, dense_matrix
-from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
+from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, slices
 from sketchlasso.inference.nodewise import Nodewise, part_solver, solve_columns
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray, is_number
 
-# Penalty of the regressions over the bound for pure noise. A smaller one leaves less bias and
-# larger errors; at a half, intervals have the right coverage in benchmarks/inference.
+# Scores are residuals of least squares where columns are at most this share of the rows: standard
+# errors are then at most twice those that many more rows would give.
+UNPENALISED = 0.75
+# Largest penalty over the bound for pure noise. A smaller one leaves less bias and larger errors.
 SCORE_SHARE = 0.5
+# Columns that others explain need smaller penalties, down to this part of the largest one.
+SMALLEST_SHARE = 0.4
 # Largest ratio of an error to that of a column that is uncorrelated with the others.
-LARGEST_INFLATION = 3.0
+LARGEST_INFLATION = 5.0
 COLUMNS_AT_A_TIME = 1024
 # A score shorter than this share of its column is rounding.
 ROUNDING = 1e-8
@@ -49,8 +53,19 @@ class CentredColumns:
         return found
 
 
+def unpenalised(m: int, n: int) -> bool:
+    """Whether m rows suffice for least squares on n columns."""
+    return n <= UNPENALISED * (m - 1)
+
+
+def largest_score_penalty(n: int) -> float:
+    """Penalty of the score of a column that is uncorrelated with the n - 1 others."""
+    return SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
+
+
 def made_scores(
     columns: CentredColumns,
+    rows: ColumnRows,
     features: IntArray,
     alpha: Any,
     settings: Settings,
@@ -59,30 +74,106 @@ def made_scores(
 ) -> FloatArray:
     """Scores (m, c) of some columns by regressions on all the others.
 
-    With ``alpha="auto"`` columns whose errors are more than three times those of an uncorrelated
-    column are regressed again with twice the penalty.
+    With ``alpha="auto"`` there is no penalty where rows suffice. Elsewhere it is the smaller, the
+    better the other columns explain a column, because their bias then adds up. A column of which
+    too little is left is regressed again with twice the penalty.
     """
-    X, n = columns.entries, columns.entries.shape[1]
+    X, (m, n) = columns.entries, columns.entries.shape
     automatic = isinstance(alpha, str) and alpha == "auto"
-    if automatic:
-        alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
-    elif not (is_number(alpha) and 0 < alpha < np.inf):
+    if not automatic and not (is_number(alpha) and 0 < alpha < np.inf):
         raise unaccepted("score_alpha", alpha, "'auto' or a number > 0")
-    rows = column_rows(X, True)
-    problems = ColumnProblems(rows, alpha, features)
+    if automatic and unpenalised(m, n):
+        Z = LeastSquares(columns, rows).residuals(features)
+        if progress is not None:
+            progress(len(features), len(features))
+        return Z
+    penalty = np.full(len(features), float(largest_score_penalty(n) if automatic else alpha))
+    if automatic:
+        # With few rows per column smaller penalties only fit the noise in a column.
+        least = max(SMALLEST_SHARE, 1.0 - 1.2 * m / n)
+        penalty *= np.clip(1.0 / ridge_inflation(rows)[features], least, 1.0)
+    problems = ColumnProblems(rows, penalty[:, None], features)
     arrays = {"P": rows.P, "targets": features, "alpha": problems.grid}
     decisive = {"tol": settings.tol, "device": settings.device, **arrays}
     with part_solver(checkpoint, decisive, len(features), progress) as solve:
         Z = _centred_residuals(solve(problems, settings), X)
-    # A penalty above sqrt(m) changes no column.
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
-        if len(over) == 0 or alpha > np.sqrt(X.shape[0]):
+        # A penalty above sqrt(m) changes no column.
+        if len(over) == 0 or penalty[over].min() > np.sqrt(m):
             break
-        alpha = 2 * alpha
-        problems = ColumnProblems(rows, alpha, features[over])
+        penalty[over] *= 2.0
+        problems = ColumnProblems(rows, penalty[over, None], features[over])
         Z[:, over] = _centred_residuals(solve_columns(problems, settings), X)
     return Z
+
+
+class LeastSquares:
+    """Least squares on the centred columns of X, which are independent and fewer than the rows."""
+
+    def __init__(self, columns: CentredColumns, rows: ColumnRows) -> None:
+        self.columns = columns
+        self._scales = columns.lengths / np.sqrt(columns.entries.shape[0])
+        self._factor = linalg.qr(rows.P.T, mode="r")[0][: rows.n_features]
+
+    def coef(self, Y: FloatArray) -> FloatArray:
+        """Coefficients (t, n) of centred responses Y (m, t), in the units of X."""
+        b = self._solve(self._products(Y))
+        b += self._solve(self._products(Y - self._combined(b)))
+        return np.asarray((b / self._scales[:, None]).T)
+
+    def residuals(self, features: IntArray) -> FloatArray:
+        """Residuals (m, c) of some columns after least squares on all the others.
+
+        That of column j is a combination w of all columns with w_j = 1 whose products with the
+        others are zero: a column of the inverse of A'A over its diagonal entry, improved once.
+        """
+        X = self.columns.entries
+        Z = np.empty((X.shape[0], len(features)))
+        for part in slices(len(features), COLUMNS_AT_A_TIME):
+            own = (features[part], np.arange(part.stop - part.start))
+            w = np.zeros((X.shape[1], part.stop - part.start))
+            w[own] = 1.0
+            w = self._solve(w)
+            w /= w[own]
+            excess = self._products(self._combined(w))
+            excess[own] = 0.0
+            w -= self._solve(excess)
+            w /= w[own]
+            Z[:, part] = self._combined(w) * self._scales[features[part]]
+        return Z
+
+    def _solve(self, right: FloatArray) -> FloatArray:
+        """(A'A)^-1 times some vectors (n, t), A the columns with standard deviation one."""
+        inner = linalg.solve_triangular(self._factor, right, trans="T")
+        return np.asarray(linalg.solve_triangular(self._factor, inner))
+
+    def _products(self, Y: FloatArray) -> FloatArray:
+        """A'Y (n, t) of centred Y (m, t)."""
+        return np.asarray(self.columns.entries.T @ Y) / self._scales[:, None]
+
+    def _combined(self, w: FloatArray) -> FloatArray:
+        """A w (m, t), centred."""
+        found = np.asarray(self.columns.entries @ (w / self._scales[:, None]))
+        return np.asarray(found - found.mean(axis=0))
+
+
+def ridge_inflation(rows: ColumnRows) -> FloatArray:
+    """About how much the others, as far as the rows show it, enlarge the error of a column (n,).
+
+    A ridge regression of column j on the others with penalty k leaves the share
+
+        u_j = k h_j / ((1 - h_j) m),    h_j = p_j' (k I + P'P)^-1 p_j,
+
+    and of a column uncorrelated with the others the mean u of k times the eigenvalues of that
+    inverse. The result is the root of u / u_j, with k the number of columns.
+    """
+    P, m, k = rows.P, rows.n_samples, float(rows.n_features)
+    inverse = linalg.inv(k * np.eye(P.shape[1]) + P.T @ P)
+    h = np.einsum("ij,ij->i", P @ inverse, P)
+    left = k * h / ((1.0 - h) * m)
+    usual = (k * np.trace(inverse) + (m - P.shape[1])) / m
+    return np.asarray(np.sqrt(usual / left))
 
 
 def _centred_residuals(found: Nodewise, X: MatrixLike) -> FloatArray:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.stats import norm
+from scipy.stats import t as student
 from tests.sentences import refusal
 
 from sketchlasso.cluster import cluster
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, UncertainIntervalWarning
 from sketchlasso.inference import desparsified, nodewise
 from sketchlasso.inference.column_problems import ColumnProblems
 from sketchlasso.inference.estimates import adjusted_p_values
@@ -42,7 +42,10 @@ def found(wide):
 
 def test_scores_estimate_and_noise_of_hdi_give_its_results(hdi):
     X, y, Z, table = hdi
-    found = desparsified(X, y, scores=Z, initial=table[:, 6], noise=HDI_NOISE)
+    # The penalties of some of hdi's scores are larger than ours would be.
+    with pytest.warns(UncertainIntervalWarning, match="11 of 100 intervals"):
+        found = desparsified(X, y, scores=Z, initial=table[:, 6], noise=HDI_NOISE)
+    assert found.flagged.sum() == 11
     np.testing.assert_allclose(found.estimate, table[:, 0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.standard_error, table[:, 1], rtol=1e-6)
     np.testing.assert_allclose(found.p_value, table[:, 2], atol=1e-6)
@@ -64,7 +67,8 @@ def test_the_formula_is_the_published_one(wide, found):
     for j in range(0, X.shape[1], 10):
         z = found.scores[:, j]
         expected = found.initial[j] + z @ r / (z @ A[:, j])
-        error = np.linalg.norm(r) / np.sqrt(60) * np.linalg.norm(z) / abs(z @ A[:, j])
+        free = 59 - np.count_nonzero(found.initial)
+        error = np.linalg.norm(r) / np.sqrt(free) * np.linalg.norm(z) / abs(z @ A[:, j])
         assert found.estimate[j] == pytest.approx(expected, rel=1e-10)
         assert found.standard_error[j] == pytest.approx(error, rel=1e-10)
         others = np.delete(A / A.std(axis=0), j, axis=1)
@@ -74,26 +78,120 @@ def test_the_formula_is_the_published_one(wide, found):
 
 def test_the_bias_bound_is_at_most_the_penalty_of_the_scores(wide):
     X, y = wide
-    found = desparsified(X, y, score_alpha=2.0, tol=1e-9)
+    with pytest.warns(UncertainIntervalWarning, match="90 of 90 intervals"):
+        found = desparsified(X, y, score_alpha=2.0, tol=1e-9)
+    assert found.flagged.all()
     assert found.bias_bound.max() <= 2.0 * (1 + 1e-6)
 
 
-def test_tiny_penalties_on_tall_data_give_least_squares():
+def least_squares(X, y):
+    """Coefficients, errors, and White's errors with HC1's correction, of the columns of X."""
+    m, n = X.shape
+    inverse = np.linalg.pinv(np.column_stack([np.ones(m), X]))
+    coef = inverse @ y
+    r = y - coef[0] - X @ coef[1:]
+    errors = np.sqrt(r @ r / (m - n - 1)) * np.linalg.norm(inverse, axis=1)
+    white = np.sqrt(inverse**2 @ r**2 * m / (m - n - 1))
+    return coef[1:], errors[1:], white[1:]
+
+
+@pytest.mark.parametrize(("m", "n"), [(1500, 5), (100, 30), (41, 30)])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, "blocks"])
+def test_with_enough_rows_the_result_is_that_of_least_squares(m, n, kind):
+    """Correlated columns of unequal scale, far from zero."""
     rng = np.random.default_rng(4)
-    X = rng.standard_normal((80, 6)) @ rng.standard_normal((6, 6))
-    y = X @ rng.standard_normal(6) + rng.standard_normal(80)
-    A = np.column_stack([np.ones(80), X])
-    coef = np.linalg.lstsq(A, y, rcond=None)[0]
-    r = y - A @ coef
-    sigma = np.sqrt(r @ r / (80 - 7))
-    found = desparsified(X, y, score_alpha=1e-7, noise=sigma, tol=1e-12)
-    errors = sigma * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))[1:]
-    np.testing.assert_allclose(found.estimate, coef[1:], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(found.standard_error, errors, rtol=1e-5)
-    robust = desparsified(X, y, score_alpha=1e-7, initial=coef[1:], errors="robust", tol=1e-12)
-    inverse = np.linalg.inv(A.T @ A)
-    white = np.sqrt(np.diag(inverse @ (A.T * r**2) @ A @ inverse))[1:]
-    np.testing.assert_allclose(robust.standard_error, white, rtol=1e-5)
+    X = rng.standard_normal((m, n)) + 3.0 * rng.standard_normal((m, 1))
+    X = 10.0 + X * np.geomspace(0.1, 10, n)
+    y = X[:, 0] - X[:, 1] + rng.standard_normal(m) * np.abs(X[:, 0])
+    data = BlockMatrix.from_arrays([X[:30], X[30:]]) if kind == "blocks" else kind(X)
+    coef, errors, white = least_squares(X, y)
+    found = desparsified(data, y)
+    np.testing.assert_allclose(found.estimate, coef, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(found.standard_error, errors, rtol=1e-7)
+    half = student.ppf(0.975, m - n - 1) * errors
+    np.testing.assert_allclose(found.interval(), [coef - half, coef + half], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        found.p_value, 2 * student.sf(np.abs(coef / errors), m - n - 1), rtol=1e-5
+    )
+    assert not found.flagged.any() and found.bias_bound.max() < 1e-6
+    robust = desparsified(data, y, errors="robust", features=[3, 0])
+    np.testing.assert_allclose(robust.estimate, coef[[3, 0]], rtol=1e-7)
+    np.testing.assert_allclose(robust.standard_error, white[[3, 0]], rtol=1e-7)
+
+
+def test_nearly_equal_columns_have_the_errors_of_least_squares():
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((200, 4))
+    X[:, 3] = X[:, 0] + 1e-5 * rng.standard_normal(200)
+    y = X[:, 0] + rng.standard_normal(200)
+    found = desparsified(X, y)
+    coef, errors, _ = least_squares(X, y)
+    np.testing.assert_allclose(found.z_value, coef / errors, rtol=1e-4)
+
+
+def correlated_rows(rng, m, n, correlation):
+    return np.sqrt(1 - correlation) * rng.standard_normal((m, n)) + np.sqrt(
+        correlation
+    ) * rng.standard_normal((m, 1))
+
+
+@pytest.mark.parametrize(("m", "n"), [(300, 10), (40, 30), (40, 50)])
+def test_intervals_of_correlated_columns_cover(m, n):
+    """One coefficient and all of them at a time, where nothing is flagged."""
+    covered, simultaneous, rejected = [], [], []
+    beta = np.zeros(n)
+    beta[[0, 3]] = 1.0, -1.0
+    for number in range(40):
+        rng = np.random.default_rng(number)
+        X = correlated_rows(rng, m, n, 0.8)
+        Y = (X @ beta)[:, None] + rng.standard_normal((m, 5))
+        found = desparsified(X, Y)
+        assert not found.flagged.any()
+        lower, upper = found.interval(0.95)
+        covered.append((lower <= beta[:, None]) & (beta[:, None] <= upper))
+        lower, upper = found.simultaneous(0.9, n_draws=200, random_state=0)
+        simultaneous.append(((lower <= beta[:, None]) & (beta[:, None] <= upper)).all(axis=0))
+        rejected.append(found.group_test(np.arange(4, n), n_draws=200, random_state=0) < 0.1)
+    shares = np.concatenate(covered, axis=1).mean(axis=1)
+    assert shares.min() >= 0.88 and shares.mean() >= 0.93
+    assert np.mean(simultaneous) >= 0.85
+    assert np.mean(rejected) <= 0.15
+
+
+def test_intervals_are_not_too_wide_where_columns_are_few():
+    rng = np.random.default_rng(0)
+    X = correlated_rows(rng, 60, 12, 0.8)
+    beta = np.ones(12)
+    found = desparsified(X, (X @ beta)[:, None] + rng.standard_normal((60, 400)))
+    lower, upper = found.interval(0.9)
+    assert 0.88 <= ((lower < 1) & (upper > 1)).mean() <= 0.92
+    lower, upper = found.simultaneous(0.9, random_state=0)
+    assert 0.85 <= ((lower < 1) & (upper > 1)).all(axis=0).mean() <= 0.95
+
+
+@pytest.mark.parametrize("errors", ["equal", "robust"])
+def test_dense_truths_on_few_rows_of_correlated_columns_are_flagged(errors):
+    rng = np.random.default_rng(3)
+    X = correlated_rows(rng, 50, 100, 0.8)
+    Y = np.column_stack([X @ np.full(100, 0.2), X[:, 0]]) + rng.standard_normal((50, 2))
+    with pytest.warns(UncertainIntervalWarning, match="the intervals of 1 responses") as seen:
+        found = desparsified(X, Y, errors=errors)
+    assert "of 100 columns to explain 50 rows" in str(seen[0].message)
+    assert found.flagged[:, 0].all() and not found.flagged[:, 1].any()
+    assert np.asarray(found.table()["flagged"])[:100].all()
+    # What the initial estimate misses counts as noise, so the intervals are wide.
+    lower, upper = found.interval()
+    assert np.mean((lower[:, 0] < 0.2) & (upper[:, 0] > 0.2)) > 0.9
+
+
+def test_columns_that_rows_cannot_tell_apart_are_flagged_and_named():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 60))
+    X[:, 7] = X[:, 2] + 0.01 * rng.standard_normal(40)
+    y = X[:, 0] + rng.standard_normal(40)
+    with pytest.warns(UncertainIntervalWarning, match=r"2 of 60 intervals \(x2, x7\)"):
+        found = desparsified(X, y)
+    assert np.flatnonzero(found.flagged).tolist() == [2, 7]
 
 
 @pytest.mark.parametrize("errors", ["equal", "robust"])
@@ -140,7 +238,7 @@ def test_single_precision_and_whole_numbers_are_computed_in_double(wide, found):
 
 def test_coefficients_of_regressions_become_scores_on_the_full_data(wide):
     X, y = wide
-    regressions = nodewise(X, 2.0)
+    regressions = nodewise(X, 1.7)
     by_object = desparsified(X, y, scores=regressions)
     by_matrix = desparsified(X, y, scores=regressions.coef)
     expected = X - X @ regressions.coef.T.toarray()
@@ -148,7 +246,8 @@ def test_coefficients_of_regressions_become_scores_on_the_full_data(wide):
     np.testing.assert_allclose(by_object.scores, expected, atol=1e-10)
     np.testing.assert_allclose(by_matrix.scores, expected, atol=1e-10)
     # Worse regressions, such as those of a sketch, show in the bias bound.
-    worse = desparsified(X, y, scores=0.5 * regressions.coef)
+    with pytest.warns(UncertainIntervalWarning):
+        worse = desparsified(X, y, scores=0.5 * regressions.coef)
     assert worse.bias_bound.max() > 1.2 * by_object.bias_bound.max()
 
 
@@ -156,11 +255,12 @@ def test_columns_that_others_explain_keep_something_of_their_own():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((15, 400))
     X[:, 1] = X[:, 0] + 1e-3 * rng.standard_normal(15)
-    found = desparsified(X, rng.standard_normal(15), tol=1e-8)
+    with pytest.warns(UncertainIntervalWarning, match="400 of 400 intervals"):
+        found = desparsified(X, rng.standard_normal(15), tol=1e-8)
     length = np.linalg.norm(X - X.mean(axis=0), axis=0)
     inner = np.abs(np.sum(found.scores * X, axis=0))
     inflation = np.linalg.norm(found.scores, axis=0) * length / inner
-    assert np.isfinite(found.standard_error).all() and inflation.max() <= 3.0
+    assert np.isfinite(found.standard_error).all() and inflation.max() <= 5.0
 
 
 def test_intervals_cover_and_tests_keep_their_level():
@@ -231,12 +331,14 @@ def test_adjustments_are_the_textbook_ones():
 
 
 def test_p_values_and_intervals_follow_from_estimate_and_error(found):
-    np.testing.assert_allclose(found.p_value, 2 * norm.sf(np.abs(found.z_value)))
+    free = 59 - np.count_nonzero(found.initial)
+    assert found.degrees_of_freedom == free
+    np.testing.assert_allclose(found.p_value, 2 * student.sf(np.abs(found.z_value), free))
     lower, upper = found.interval(0.99)
-    np.testing.assert_allclose((upper - lower) / 2, norm.ppf(0.995) * found.standard_error)
+    np.testing.assert_allclose((upper - lower) / 2, student.ppf(0.995, free) * found.standard_error)
     first = int(np.argmin(found.p_value))
     shown = f"x{first} {found.estimate[first]:.3g} +- {found.standard_error[first]:.2g}, "
-    assert "90 features on 60 rows" in repr(found) and f"at most: {shown}" in repr(found)
+    assert f"90 features on 60 rows, 0 flagged: {shown}" in repr(found)
 
 
 def test_names_come_from_data_frames(wide):
@@ -245,7 +347,7 @@ def test_names_come_from_data_frames(wide):
     frame = pandas.DataFrame(X[:, :5], columns=list("abcde"))
     table = desparsified(frame, y).table(adjustment="benjamini-hochberg")
     assert table["feature"].tolist() == list("abcde")
-    wanted = {"estimate", "standard_error", "p_value", "adjusted", "lower", "upper", "bias_bound"}
+    wanted = {"estimate", "standard_error", "p_value", "adjusted", "lower", "upper", "flagged"}
     assert wanted <= {*table.columns}
 
 
@@ -338,7 +440,7 @@ def test_blocks_give_the_same_as_the_whole(shape, kind):
         there.estimate / here.standard_error, here.estimate / here.standard_error, atol=1e-5
     )
     np.testing.assert_allclose(there.standard_error, here.standard_error, rtol=1e-5)
-    np.testing.assert_allclose(there.bias_bound, here.bias_bound, rtol=1e-4)
+    np.testing.assert_allclose(there.bias_bound, here.bias_bound, rtol=1e-4, atol=1e-7)
 
 
 def test_blocks_that_hold_copies_of_a_column_are_refused(wide):

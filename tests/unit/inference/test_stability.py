@@ -198,7 +198,7 @@ def test_ctrl_c_leaves_nothing_fitted(made):
         ({"q": 39}, "an integer from 1 to 23 is accepted for 40 features"),
         ({"cutoff": 0.4}, r"cutoff=0\.4 was given"),
         ({"cutoff": 0.8, "q": 3, "pfer": 1}, "leave one out"),
-        ({"n_alphas": 0}, "n_alphas must be an integer >= 1, not 0"),
+        ({"n_alphas": 0}, "alphas must be at least 1.*not 0"),
         (
             {"alpha_min_ratio": 2.0},
             r"alpha_min_ratio must be a number strictly between 0 and 1, not 2\.0",

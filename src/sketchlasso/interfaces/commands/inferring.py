@@ -39,8 +39,10 @@ def infer(
     ] = "holm",
     robust: Annotated[bool, "Standard errors for noise of unequal variance."] = False,
     alpha: Annotated[
-        str, "Penalty of the initial estimate: a number, or pivotal, rigorous or rigorous-robust."
-    ] = "pivotal",
+        str,
+        "Penalty of the initial estimate: a number, pivotal, rigorous, rigorous-robust, or auto "
+        "(none where rows suffice for least squares, else pivotal).",
+    ] = "auto",
     output: Annotated[Path | None, "Table to write, one row per feature."] = None,
     plot: Annotated[
         Path | None,
@@ -71,7 +73,7 @@ def infer(
         found = sl.inference.desparsified(
             given.X,
             given.response,
-            alpha=options.penalty_of(alpha, "rigorous", "rigorous-robust"),
+            alpha=options.penalty_of(alpha, "auto", "rigorous", "rigorous-robust"),
             errors="robust" if robust else "equal",
             feature_names=given.names,
             progress=None if watch is None else partial(watch.blocks, what="features"),
@@ -87,6 +89,7 @@ def infer(
         "adjusted": found.adjusted(adjustment),
         "lower": lower,
         "upper": upper,
+        "flagged": found.flagged,
         "bias_bound": found.bias_bound,
     }
     outputs.write_columns(output, columns, found.names)
@@ -113,7 +116,7 @@ def infer(
             ("noise", f"{found.noise:.4g}"),
             ("errors", f"for {noise}"),
             ("found", f"{counts} with adjusted p-values ({adjustment}) up to {cutoff:.2g}"),
-            ("bias bound", f"{found.bias_bound.max():.2f} at most"),
+            ("flagged", f"{found.flagged.sum()} intervals, which may miss the truth too often"),
             ("seconds", f"{seconds:.2f}"),
         ),
         sheets=_sheet(found, columns, level, top),
