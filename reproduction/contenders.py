@@ -26,6 +26,7 @@ from benchmarks.cv import (
 from sklearn.linear_model import lasso_path
 
 import sketchlasso as sl
+from reproduction.barrier import solve_barrier
 from reproduction.data import folds, load
 from sketchlasso.engine import Batch
 from sketchlasso.errors import MissingExtraError
@@ -44,8 +45,8 @@ def full_barrier(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
     def answer(X: Any, y: np.ndarray, alpha: float) -> dict[str, Any]:
         made = sl.sketch(X, method="exact", center=True, radius=0)
         batch = sl.build_problems(made, y, alphas=[alpha]).batch
-        found = sl.solve(batch, "barrier", sl.Settings(tol=1e-6))
-        return {"gap": float(found.relative_gap[0]), "iterations": int(found.steps[0])}
+        found = solve_barrier(batch)
+        return {"gap": found.relative_gap, "iterations": found.steps}
 
     return _more_rows(task, answer)
 

@@ -1,17 +1,15 @@
-"""Single instances of every regime, and the loop a solver of single instances needs."""
+"""Single problems of every regime."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sketchlasso.problem import Batch, Certificate, alpha_max, certify_batch
-from sketchlasso.solvers.algorithms.protocol import Instance, MakeSolver, as_batch
+from sketchlasso.problem import Batch, alpha_max
 
 
-def make_instance(
+def make_problem(
     seed: int = 0,
     p: int = 120,
     k: int = 12,
@@ -25,8 +23,8 @@ def make_instance(
     scale: float = 1.0,
     positive: bool = False,
     loss: str = "sqrt",
-) -> Instance:
-    """Random instance with five true features.
+) -> Batch:
+    """Random problem with five true features.
 
     `share` is the penalty relative to the alpha_max of radius 0, `free` the number of
     unpenalised features; `repeated` duplicates rows and empties others.
@@ -41,12 +39,21 @@ def make_instance(
     c = scale * (R.T @ truth + 0.1 * rng.normal(size=k))
     s = scale * s
     largest = alpha_max(Batch.build(R, c, s, alpha=1.0, loss=loss))[0]
-    thresholds = np.full(p, share * largest)
-    thresholds[:free] = 0.0
-    return Instance(R, c, s, radius, thresholds, positive, loss)
+    factor = np.ones(p)
+    factor[:free] = 0.0
+    return Batch.build(
+        R,
+        c,
+        s,
+        alpha=share * largest,
+        radius=radius,
+        penalty_factor=factor,
+        positive=positive,
+        loss=loss,
+    )
 
 
-# The name says what is special; the rest is make_instance's default.
+# The name says what is special; the rest is make_problem's default.
 REGIMES: dict[str, dict[str, Any]] = {
     "plain": {},
     "no robust term": {"radius": 0.0},
@@ -81,51 +88,3 @@ REGIMES: dict[str, dict[str, Any]] = {
     "one direction": {"k": 1, "radius": 0.0},
     "few features": {"p": 8, "k": 30},
 }
-
-
-@dataclass(frozen=True)
-class Run:
-    """End of a loop over `improve`."""
-
-    w: np.ndarray
-    u: np.ndarray
-    steps: int
-    certificate: Certificate
-
-    @property
-    def gap(self) -> float:
-        return float(self.certificate.relative_gap[0])
-
-    @property
-    def primal(self) -> float:
-        return float(self.certificate.primal[0])
-
-    @property
-    def dual(self) -> float:
-        return float(self.certificate.dual[0])
-
-
-def drive(make_solver: MakeSolver, instance: Instance, tol: float, rounds: int = 60) -> Run:
-    """Call `improve` until the certificate, computed here, meets the tolerance."""
-    p, k = instance.R.shape
-    batch = as_batch(instance)
-    solver = make_solver(instance, np.zeros(p), np.zeros(k))
-    total = 0
-    for _ in range(rounds):
-        w, u, steps = solver.improve()
-        assert w.shape == (p,) and u.shape == (k,)
-        assert np.isfinite(w).all() and np.isfinite(u).all()
-        total += steps
-        run = Run(w, u, total, certify_batch(batch, w[None], u[None]))
-        if run.gap <= tol:
-            break
-    return run
-
-
-def assert_optimal(run: Run, reference: Run, instance: Instance, tol: float) -> None:
-    """The run met the tolerance, is feasible, and its bounds bracket the reference's optimum."""
-    assert run.gap <= tol
-    assert not instance.positive or (run.w >= 0).all()
-    rounding = 1e-12 * abs(reference.primal)
-    assert run.dual <= reference.primal + rounding
-    assert reference.dual <= run.primal + rounding

@@ -11,6 +11,7 @@ from benchmarks.harness import exponents, interleave
 from threadpoolctl import threadpool_limits
 
 import sketchlasso as sl
+from reproduction.barrier import solve_barrier
 from reproduction.contenders import clarabel_answer, clarabel_on_sketch
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
@@ -129,11 +130,11 @@ def _full_barrier(
     """The full problem, first rotated to n x n, which is the best that the barrier can get."""
     made = sl.sketch(X, method="exact", radius=0)
     batch = sl.build_problems(made, y, alphas=[alpha], fit_intercept=False).batch
-    gaps.append(float(sl.solve(batch, "barrier", sl.Settings(tol=tol)).relative_gap[0]))
+    gaps.append(solve_barrier(batch, tol).relative_gap)
 
 
 def _sketched(
-    X: np.ndarray, y: np.ndarray, alpha: float, solver: Any, chosen: Results, gaps: list[float]
+    X: np.ndarray, y: np.ndarray, alpha: float, solver: str, chosen: Results, gaps: list[float]
 ) -> None:
     """Sketch and solve; Clarabel gets ||c - R'w, s|| + radius ||w|| + alpha ||w||_1."""
     made = sl.sketch(X, rank=chosen["rank"], method="power", random_state=SEED)
@@ -147,8 +148,11 @@ def _sketched(
     if solver == "conic":
         gaps.append(clarabel_on_sketch(batch)["gap"])
         return
+    if solver == "barrier":
+        gaps.append(solve_barrier(batch, chosen["tol"]).relative_gap)
+        return
     options = sl.Settings(tol=chosen["tol"])
-    gaps.append(float(sl.solve(batch, solver, options).relative_gap[0]))
+    gaps.append(float(sl.solve(batch, settings=options).relative_gap[0]))
 
 
 def protocol(stored: Results) -> str:

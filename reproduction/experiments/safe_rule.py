@@ -12,7 +12,9 @@ from reproduction.data import SEED, load
 from reproduction.drawing import PALETTE, tidy
 from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
 from reproduction.words import count, listed, number, percent
-from sketchlasso.engine import Batch, Screening
+from sketchlasso.engine import Batch
+from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.screening import gap_safe_distance, gap_safe_rule, norm_rule, row_norms
 
 TITLE = "Section 3: safe feature elimination"
 
@@ -67,30 +69,30 @@ def _panel(made: sl.Sketch, y: np.ndarray, share: float, chosen: Results) -> Res
     largest = float(sl.build_problems(made, y, alphas=1, radii=[radius]).batch.alpha[0])
     alphas = largest * np.array(chosen["shares"])
     batch = sl.build_problems(made, y, alphas=alphas, radii=[radius]).batch
-    settings_ = sl.Settings(tol=chosen["tol"])
-    solution = sl.solve(batch, settings=settings_)
     # Solved without any rule: what a rule removes must be zero here.
-    plain = sl.solve(batch, settings=sl.Settings(tol=chosen["tol"], screening=Screening.none()))
-    n = made.n_features
-    kept = {rule: getattr(solution.screened, rule) / n for rule in ("paper", "static", "gap_safe")}
+    solution = sl.solve(batch, settings=sl.Settings(tol=chosen["tol"], screening=False))
+    removed = _removed(batch, solution)
     return {
         "alpha": alphas,
         "spectral_radius": made.radius,
         "largest_alpha": largest,
-        **kept,
-        "zero": 1.0 - solution.n_nonzero / n,
-        "wrong": _wrongly_removed(batch, plain, radius),
+        **{rule: lines.mean(axis=1) for rule, lines in removed.items()},
+        "zero": 1.0 - solution.n_nonzero / made.n_features,
+        "wrong": int(np.count_nonzero(removed["paper"] & (solution.coef.toarray() != 0))),
     }
 
 
-def _wrongly_removed(batch: Batch, solution: sl.Solution, radius: float) -> int:
-    """Features with ||a_j|| <= alpha - radius that have a coefficient all the same."""
-    root = None if batch.roots is None else batch.roots[0]
-    R = batch.P if root is None else batch.P @ root
-    lengths = np.linalg.norm(R, axis=1)
-    coef = solution.coef.tocoo()
-    removed = lengths[coef.col] <= batch.alpha[coef.row] - radius
-    return int(np.count_nonzero(removed & (coef.data != 0)))
+def _removed(batch: Batch, solution: sl.Solution) -> dict[str, np.ndarray]:
+    """Which features (B, n) each rule removes, the gap-safe rule at the final gap."""
+    norms = row_norms(batch)
+    seen = correlate(batch, solution.dual_point)
+    distance = gap_safe_distance(batch, solution.gap)
+    lines: dict[str, list[np.ndarray]] = {"paper": [], "static": [], "gap_safe": []}
+    for b in range(batch.n_instances):
+        lines["paper"].append(norm_rule(batch, norms, b, float(batch.radius[b])))
+        lines["static"].append(norm_rule(batch, norms, b, 0.0))
+        lines["gap_safe"].append(gap_safe_rule(batch, norms, b, seen[b], float(distance[b])))
+    return {rule: np.array(rows) for rule, rows in lines.items()}
 
 
 def protocol(stored: Results) -> str:

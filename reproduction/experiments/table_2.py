@@ -9,6 +9,7 @@ from benchmarks.harness import timed
 from benchmarks.pipeline import cross_validated
 
 import sketchlasso as sl
+from reproduction.barrier import solve_barrier
 from reproduction.baselines import every_fold, one_full_solve
 from reproduction.contenders import CONTENDERS, FULL_BARRIER, FULL_CONIC, clarabel_on_sketch
 from reproduction.data import SEED, SETS, Split, folds, load
@@ -124,15 +125,14 @@ def _generic(split: Split, chosen: Results) -> Results:
     largest = float(sl.build_problems(made, split.y, alphas=1, **build).batch.alpha[0])
     problem = sl.build_problems(made, split.y, alphas=[chosen["penalty"] * largest], **build).batch
     conic = timed(lambda: clarabel_on_sketch(problem))
-    options = sl.Settings(tol=chosen["tol"])
-    barrier = timed(lambda: sl.solve(problem, "barrier", options))
+    barrier = solve_barrier(problem, chosen["tol"])
     return {
         "generic": {
             "sketch_seconds": made.cost.seconds,
             "conic": {"seconds": conic.seconds, "gap": conic.value["gap"]},
             "barrier": {
                 "seconds": barrier.seconds,
-                "gap": float(barrier.value.relative_gap[0]),
+                "gap": barrier.relative_gap,
             },
         }
     }

@@ -20,7 +20,7 @@ from sketchlasso.problem import (
 )
 from sketchlasso.results import LinearModels, RadiusPolicy, linear_models, score
 from sketchlasso.sketches import sketch_from_factors
-from sketchlasso.solvers import Iterates, Screening, Sized, solve_for_size
+from sketchlasso.solvers import Iterates, Sized, solve_for_size
 
 __all__ = [
     "Batch",
@@ -29,7 +29,6 @@ __all__ = [
     "ProblemSet",
     "RadiusPolicy",
     "RowSets",
-    "Screening",
     "Sized",
     "automatic_method",
     "bootstrap_rows",

@@ -7,7 +7,7 @@ from tests import twins
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import optimality_residual
-from sketchlasso.solvers import Screening, Settings, solve
+from sketchlasso.solvers import Settings, solve
 
 FEASIBLE = {"float64": 1e-9, "float32": 3e-6}
 
@@ -60,7 +60,7 @@ def test_screening_never_removes_a_non_zero(seed, loss):
         loss=loss,
     )
     batch = recipe.batch()
-    tight = solve(batch, settings=Settings(tol=1e-10, screening=Screening.none()))
+    tight = solve(batch, settings=Settings(tol=1e-10, screening=False))
     assert tight.solved.all()
     loose = solve(batch, settings=Settings(tol=1e-10))
     assert loose.solved.all()

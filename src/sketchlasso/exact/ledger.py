@@ -13,9 +13,8 @@ from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.point import Target
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.full_problem import FullValues
-from sketchlasso.solvers.ledger import Ledger
 from sketchlasso.solvers.settings import Progress, StopSolve
-from sketchlasso.solvers.solution import Certified, Status, Stopwatch
+from sketchlasso.solvers.solution import Certified, Ledger, Status, Stopwatch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # What a problem that was never recorded holds.

@@ -312,10 +312,6 @@ def solve_on_columns(
         rounded=True,
     )
     found = solve_or_raise(batch, settings=Settings(tol=tol, n_threads=1))
-    if not found.solved.all():
-        # Slower, but it may succeed where Newton's method does not.
-        other = solve_or_raise(batch, "barrier", Settings(tol=tol, n_threads=1))
-        found = other if other.relative_gap[0] < found.relative_gap[0] else found
     direction = found.dual_point[0]
     if basis is not None:
         share = np.sqrt(max(1.0 - direction @ direction, 0.0))

@@ -23,9 +23,15 @@ import numpy as np
 
 from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Reals, Vector, kernel
 from sketchlasso.kernels.coordinate import best_coefficient, subtract_multiple
-from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, copy_to, dot, kth_smallest
-from sketchlasso.kernels.shrink import shrink
-from sketchlasso.kernels.working_set import gather
+from sketchlasso.kernels.dense import (
+    cholesky_in_place,
+    cholesky_solve,
+    copy_to,
+    dot,
+    kth_smallest,
+    shrink,
+)
+from sketchlasso.kernels.rows import gather
 
 # Scratch of Newton steps: a matrix (p, p) and four vectors (p,).
 Scratch: TypeAlias = tuple[Matrix, Vector, Vector, Vector, Vector]

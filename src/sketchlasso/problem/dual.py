@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchlasso.kernels.shrink import feasible_scale
+from sketchlasso.kernels.dense import feasible_scale
 from sketchlasso.linalg.rows import rounding_of_sums
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch

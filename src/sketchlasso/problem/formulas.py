@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.kernels.instance import NEGLIGIBLE
+from sketchlasso.kernels.newton import NEGLIGIBLE
 
 # Newton's methods below take a few steps; more are left to rounding.
 SCALE_STEPS, PENALTY_STEPS = 100, 200

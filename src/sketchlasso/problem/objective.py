@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.kernels.sparse_rows import rows_times_factor
+from sketchlasso.kernels.rows import rows_times_factor
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import objective, response_length

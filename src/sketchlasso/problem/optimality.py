@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from sketchlasso.kernels.shrink import smallest_penalty
+from sketchlasso.kernels.dense import smallest_penalty
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch

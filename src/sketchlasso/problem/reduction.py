@@ -22,6 +22,7 @@ import numpy as np
 
 from sketchlasso.kernels.dense import reduce_stack
 from sketchlasso.linalg.factor import psd_root
+from sketchlasso.linalg.rows import lengths
 from sketchlasso.problem.unpenalised import unpenalised_rows
 from sketchlasso.types import FloatArray
 
@@ -67,8 +68,11 @@ class ProjectedOut:
         return np.asarray(u - self.basis.T @ (self.basis @ u))
 
     def recover(self, remainder: FloatArray) -> FloatArray:
-        """w_U (q,) from c - R'w_other (k,): the least-squares fit of minimum norm."""
-        return np.asarray(np.linalg.lstsq(self.rows.T, remainder, rcond=None)[0])
+        """w_U (q,) from c - R'w_other (k,): a least-squares fit, columns scaled to length one."""
+        sizes = lengths(self.rows.T)
+        units = self.rows / np.where(sizes > 0, sizes, 1.0)[:, None]
+        found = np.linalg.lstsq(units.T, remainder, rcond=None)[0]
+        return np.asarray(found / np.where(sizes > 0, sizes, 1.0))
 
 
 def project_out(root: FloatArray | None, c: FloatArray, rows: FloatArray) -> ProjectedOut:

@@ -133,13 +133,6 @@ def norm_rule(batch: Batch, norms: RowNorms, instance: int, margin: float) -> Bo
     return np.asarray(reach <= thresholds - margin)
 
 
-def static_margin(batch: Batch, paper: bool, static: bool) -> FloatArray:
-    """What ||a_j|| must leave of alpha f_j (B,) for a static removal under the rules in force."""
-    if static:
-        return np.zeros(batch.n_instances)
-    return batch.radius if paper else np.full(batch.n_instances, np.inf)
-
-
 def gap_safe_distance(batch: Batch, gap: FloatArray) -> FloatArray:
     """Distance (B,) within which the optimal dual point lies of a feasible one.
 

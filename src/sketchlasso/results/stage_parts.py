@@ -26,7 +26,7 @@ from sketchlasso.results.models import LinearModels, held_out_predictions
 from sketchlasso.results.realised import EVALUATIONS, FIRST_SLOPE, TOO_LARGE, secant_slope
 from sketchlasso.results.scores import HeldOut
 from sketchlasso.results.sketched import NUMBERS, SketchedProblems, join_fits
-from sketchlasso.solvers import Iterates, Screening, Settings, Solution, Status, solve_or_raise
+from sketchlasso.solvers import Iterates, Settings, Solution, Status, solve_or_raise
 from sketchlasso.solvers.driver import between
 from sketchlasso.solvers.workers import join_solutions
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -60,7 +60,7 @@ class StagePart:
     ) -> None:
         self.task, self.laid, self.held_out, self.alphas = task, laid, held_out, alphas
         # Rows proved zero by their norms have no part in these solves; finding them costs more.
-        self.settings = replace(settings, screening=Screening.none())
+        self.settings = replace(settings, screening=False)
         batch = laid.problems.batch
         with np.errstate(divide="ignore"):
             self._start = np.log(batch.radius)
@@ -289,16 +289,9 @@ def _nearest_miss(known: dict[float, float], lines: dict[float, float], level: f
 def _rows_of(solution: Solution, rows: IntArray) -> Solution:
     """The solutions of some of the instances."""
     names = ("dual_point", "primal", "dual", "null", "status", "rounds", "steps")
-    screened = solution.screened
     return replace(
         solution,
         coef=solution.coef[rows],
-        screened=replace(
-            screened,
-            paper=screened.paper[rows],
-            static=screened.static[rows],
-            gap_safe=screened.gap_safe[rows],
-        ),
         **{name: getattr(solution, name)[rows] for name in names},
     )
 

@@ -1,18 +1,13 @@
-"""Solvers of batches: one driver, several algorithms, one certificate."""
+"""Solvers of batches: the Newton method and a generic conic solver, one driver that certifies."""
 
-from sketchlasso.solvers.algorithms import Solver
-from sketchlasso.solvers.algorithms.protocol import Iterates
-from sketchlasso.solvers.driver import solve, solve_or_raise
-from sketchlasso.solvers.settings import Progress, Screening, Settings, StopSolve
-from sketchlasso.solvers.sizes import Sized, solve_for_size
-from sketchlasso.solvers.solution import Screened, Solution, Status
-from sketchlasso.solvers.strongest import strongest_features
+from sketchlasso.solvers.driver import Solver, solve, solve_or_raise
+from sketchlasso.solvers.settings import Progress, Settings, StopSolve
+from sketchlasso.solvers.sizes import Sized, solve_for_size, strongest_features
+from sketchlasso.solvers.solution import Iterates, Solution, Status
 
 __all__ = [
     "Iterates",
     "Progress",
-    "Screened",
-    "Screening",
     "Settings",
     "Sized",
     "Solution",

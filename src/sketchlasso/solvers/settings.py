@@ -31,25 +31,6 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Screening:
-    """Which safe rules are used; all by default."""
-
-    paper: bool = True
-    static: bool = True
-    gap_safe: bool = True
-
-    @classmethod
-    def none(cls) -> Screening:
-        """No screening at all."""
-        return cls(False, False, False)
-
-    @property
-    def any(self) -> bool:
-        """Whether some rule is in force."""
-        return self.paper or self.static or self.gap_safe
-
-
-@dataclass(frozen=True)
 class Settings:
     """Settings of a solve.
 
@@ -58,9 +39,9 @@ class Settings:
     tol : float
         Relative duality gap at which an instance counts as solved.
     max_rounds : int
-        Rounds of the driver; in each the algorithm proposes an iterate for every open instance.
-    screening : Screening
-        Safe rules in force.
+        Rounds of the driver; in each the solver proposes an iterate for every open instance.
+    screening : bool
+        Whether features that the gap-safe rule proves zero are left out on the way.
     memory_budget : int
         Bytes that the correlations of one chunk of instances may take.
     n_threads : int
@@ -79,7 +60,7 @@ class Settings:
 
     tol: float = 1e-6
     max_rounds: int = 200
-    screening: Screening = Screening()
+    screening: bool = True
     memory_budget: int = 96 * 2**20
     n_threads: int = -1
     callback: Callable[[Progress], None] | None = None

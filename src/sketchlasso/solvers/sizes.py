@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.kernels.instance import NO_ROOT
+from sketchlasso.kernels.newton import NO_ROOT
 from sketchlasso.kernels.support import (
     ENTRY,
     SEARCH_ROUNDS,
@@ -16,17 +16,16 @@ from sketchlasso.kernels.support import (
     search_instance,
     strongest_rows,
 )
-from sketchlasso.linalg.device import CPU, open_device
-from sketchlasso.linalg.rows import replace_rows, stack_rows
+from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.formulas import magnitude
 from sketchlasso.problem.optimality import largest_penalties, null_model
-from sketchlasso.solvers.algorithms.protocol import Iterates
-from sketchlasso.solvers.device.sizes import search_on_device
 from sketchlasso.solvers.driver import chunks_of, solve_or_raise
-from sketchlasso.solvers.settings import Screening, Settings
-from sketchlasso.solvers.solution import Solution, Stopwatch
+from sketchlasso.solvers.settings import Settings
+from sketchlasso.solvers.solution import Iterates, Solution, Stopwatch
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
@@ -63,6 +62,7 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
     size : int
         Coefficients wanted, at least 1.
     settings : Settings, optional
+        The search is the CPU's, whatever its device.
 
     Returns
     -------
@@ -76,7 +76,8 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
         raise InvalidInputError(
             "a search for a size needs the square-root loss and positive penalty factors"
         )
-    parts = parts_for_workers(batch) if settings.device == CPU else None
+    settings = replace(settings, device=CPU)
+    parts = parts_for_workers(batch)
     if parts is None:
         return _size_here(batch, settings, size)
     with Stopwatch() as watch:
@@ -89,32 +90,38 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
 
 
 def _size_here(batch: Batch, settings: Settings, size: int) -> Sized:
-    """Search and solve a batch in this process; searches that a device gives up are the CPU's."""
-    device = open_device(settings.device, settings.device_memory)
-    if device is None:
-        alpha, start = _searched_here(batch, size, settings)
-    else:
-        alpha, start, found = search_on_device(batch, size, device)
-        left = np.flatnonzero(~found)
-        if left.size:
-            alpha[left], rest = _searched_here(batch.take(left), size, settings)
-            start.dual[left] = rest.dual
-            start = replace(start, coef=replace_rows(start.coef, left, rest.coef))
-    # Where nothing can enter, w = 0 is optimal at any penalty.
-    penalised = replace(batch, alpha=np.where(alpha > 0, alpha, 1.0))
-    # The start is nearly the solution: to screen features would take longer than to finish it.
-    settings = replace(settings, screening=Screening.none())
-    return Sized(alpha, solve_or_raise(penalised, "newton", settings, start))
-
-
-def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatArray, Iterates]:
-    """Penalties (B,) found by the CPU, and points to start from."""
+    """Search and solve a batch in this process."""
     search = _SizeSearch(batch, size, settings)
     with single_blas_thread():
         for chunk in chunks_of(batch, settings, batch.n_instances):
             search.run(chunk)
     steps = np.zeros(batch.n_instances, dtype=np.intp)
-    return search.alpha, Iterates(stack_rows(search.pieces, batch.n_features), search.dual, steps)
+    start = Iterates(stack_rows(search.pieces, batch.n_features), search.dual, steps)
+    # Where nothing can enter, w = 0 is optimal at any penalty.
+    penalised = replace(batch, alpha=np.where(search.alpha > 0, search.alpha, 1.0))
+    # The start is nearly the solution: to screen features would take longer than to finish it.
+    settings = replace(settings, screening=False)
+    return Sized(search.alpha, solve_or_raise(penalised, "newton", settings, start))
+
+
+def strongest_features(batch: Batch, count: int, settings: Settings) -> tuple[IntArray, FloatArray]:
+    """The features (B, count) with the largest |R u| at the null model's u, and these |R u|.
+
+    Both are in decreasing order. The batch has no penalty factors; its excluded features count as
+    zero. Where w >= 0 is asked for, R u counts instead of |R u|.
+    """
+    features = np.empty((batch.n_instances, count), dtype=np.intp)
+    levels = np.empty((batch.n_instances, count))
+    for chunk in chunks_of(batch, settings, batch.n_instances):
+        part = batch.take(chunk)
+        seen = correlate(part, null_model(part).dual, n_threads=settings.n_threads)
+        level = magnitude(seen, batch.positive)
+        top = np.argpartition(-level, count - 1, axis=1)[:, :count]
+        size = np.take_along_axis(level, top, axis=1)
+        order = np.argsort(-size, axis=1, kind="stable")
+        features[chunk] = np.take_along_axis(top, order, axis=1)
+        levels[chunk] = np.take_along_axis(size, order, axis=1)
+    return features, levels
 
 
 class _SizeSearch:

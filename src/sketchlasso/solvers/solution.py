@@ -11,12 +11,19 @@ import numpy as np
 
 from sketchlasso.errors import Argument, InaccurateWarning, Name, Part
 from sketchlasso.linalg.device import CPU
-from sketchlasso.problem.dual import Bounds
+from sketchlasso.linalg.rows import KeptRows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.dual import Bounds, Certificate
+from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.objective import null_value
+from sketchlasso.solvers.settings import Progress, Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
 
 # A gap within this factor of the tolerance counts as inaccurate, not as stalled.
 ALMOST = 100.0
+# Rounds without a tenth of progress after which an instance counts as stalled.
+STALL_ROUNDS = 15
 
 
 class Status(IntEnum):
@@ -53,7 +60,7 @@ _REMEDIES: dict[Status, tuple[Part, ...]] = {
         "size, leave out unpenalised columns that nearly depend on others, loosen ",
         Name("tol"),
         " (to 1e-4 for float32 data), or try ",
-        Argument("solver", "barrier"),
+        Argument("solver", "conic"),
         ".",
     ),
     Status.NON_FINITE: (
@@ -125,16 +132,27 @@ class Stopwatch:
 
 
 @dataclass(frozen=True, eq=False)
-class Screened:
-    """How many features each safe rule proved zero, per instance (B,).
+class Iterates:
+    """Proposed solutions of some instances.
 
-    `gap_safe` counts what the rule removes at the final gap. A rule that is switched off
-    counts zero.
+    Attributes
+    ----------
+    coef : csr_array of shape (b, n)
+    dual : ndarray of shape (b, k)
+        Dual candidates; need not be feasible.
+    steps : ndarray of shape (b,)
+        Inner iterations spent on this proposal.
     """
 
-    paper: IntArray
-    static: IntArray
-    gap_safe: IntArray
+    coef: SparseRows
+    dual: FloatArray
+    steps: IntArray
+
+    def take(self, rows: IntArray) -> Iterates:
+        """The iterates of some of the instances; these themselves where it is all of them."""
+        if np.array_equal(rows, np.arange(len(self.steps))):
+            return self
+        return Iterates(self.coef[rows], self.dual[rows], self.steps[rows])
 
 
 class Certified(Bounds):
@@ -182,7 +200,6 @@ class Solution(Certified):
         Values of :class:`Status`.
     rounds, steps : ndarray of shape (B,)
         Rounds of the driver and inner iterations spent.
-    screened : Screened
     seconds : float
         Wall time of the solve. The first call on a machine also compiles.
     solver : str
@@ -200,8 +217,143 @@ class Solution(Certified):
     status: IntArray
     rounds: IntArray
     steps: IntArray
-    screened: Screened
     seconds: float
     solver: str
     device: str = CPU
     finished_on_cpu: int = 0
+
+
+class Ledger:
+    """The best certificate of every instance, and the status that follows from it.
+
+    Solvers of all kinds propose points and offer the certificates of these; whether an instance is
+    solved is decided here. The best primal and the best dual are kept apart: they may come from
+    different points.
+
+    `null` (B,) is the objective at w = 0, and `tol` the relative gap at which an instance is
+    solved. The status (B,) is INTERRUPTED until a certificate is settled.
+    """
+
+    def __init__(self, null: FloatArray, tol: float) -> None:
+        size = len(null)
+        self.null, self.tol = null, tol
+        self.primal, self.dual = np.full(size, np.inf), np.full(size, -np.inf)
+        self.status = np.full(size, Status.INTERRUPTED, dtype=np.intp)
+        self.steps = np.zeros(size, dtype=np.intp)
+
+    def offer(
+        self, numbers: IntArray, primal: FloatArray, dual: FloatArray
+    ) -> tuple[BoolArray, BoolArray]:
+        """Keep certificates (b,) of some instances where they improve on what is known.
+
+        Returns where the primal and where the dual improved (b,). Values that are not finite never
+        do.
+        """
+        finite = np.isfinite(primal) & np.isfinite(dual)
+        better = finite & (primal < self.primal[numbers])
+        tighter = finite & (dual > self.dual[numbers])
+        self.primal[numbers[better]] = primal[better]
+        self.dual[numbers[tighter]] = dual[tighter]
+        return better, tighter
+
+    def gap(self, numbers: IntArray) -> FloatArray:
+        """Relative gaps (b,) of some instances; infinite where there is no certificate yet."""
+        primal = self.primal[numbers]
+        with np.errstate(invalid="ignore"):
+            gap = relative_gap(primal, self.dual[numbers], self.null[numbers])
+        return np.where(np.isinf(primal), np.inf, gap)
+
+    def settle(self, numbers: IntArray, otherwise: IntArray | Status) -> BoolArray:
+        """Set the status of some instances by their gaps; returns which are solved (b,).
+
+        `otherwise` is the status of gaps far above the tolerance, see
+        :func:`~sketchlasso.solvers.solution.status_of`.
+        """
+        gap = self.gap(numbers)
+        self.status[numbers] = status_of(gap, self.tol, otherwise)
+        return np.asarray(gap <= self.tol)
+
+
+class BatchLedger(Ledger):
+    """The ledger of a batch: its coefficients and dual points, and which instances are open."""
+
+    def __init__(self, batch: Batch, settings: Settings) -> None:
+        super().__init__(null_value(batch), settings.tol)
+        size = batch.n_instances
+        self.batch, self.settings = batch, settings
+        self.point = np.zeros((size, batch.rank))
+        self.coef = KeptRows(size, batch.n_features)
+        self.open = np.ones(size, dtype=bool)
+        self.rounds = np.zeros(size, dtype=np.intp)
+        self.since_progress = np.zeros(size, dtype=np.intp)
+
+    def keep(
+        self,
+        numbers: IntArray,
+        iterates: Iterates,
+        primal: FloatArray,
+        dual: FloatArray,
+        point: FloatArray,
+    ) -> None:
+        """Keep proposals (b,) with their certificates, `point` (b, k) the feasible dual points."""
+        better, tighter = self.offer(numbers, primal, dual)
+        self.point[numbers[tighter]] = point[tighter]
+        self.coef.put(numbers[better], iterates.coef, np.flatnonzero(better))
+        self.steps[numbers] += iterates.steps
+
+    def record(
+        self, numbers: IntArray, iterates: Iterates, certificate: Certificate, number: int
+    ) -> tuple[BoolArray, BoolArray]:
+        """Keep what a round improved; returns which instances are solved and which must end (b,).
+
+        An instance ends without being solved where its values are not finite, or where it has made
+        no progress for STALL_ROUNDS rounds.
+        """
+        primal, dual = certificate.primal, certificate.dual
+        before = self.gap(numbers)
+        self.keep(numbers, iterates, primal, dual, certificate.point)
+        self.rounds[numbers] = number
+        stuck = ~(self.gap(numbers) < 0.9 * before) & (number > 0)
+        self.since_progress[numbers] = np.where(stuck, self.since_progress[numbers] + 1, 0)
+        finite = np.isfinite(primal) & np.isfinite(dual)
+        stalled = self.since_progress[numbers] >= STALL_ROUNDS
+        ended = np.where(stalled, Status.STALLED, Status.ITERATION_LIMIT)
+        solved = self.settle(numbers, np.where(finite, ended, Status.NON_FINITE))
+        return solved, ~finite | stalled
+
+    def iterates(self, numbers: IntArray) -> Iterates:
+        """Best points found for some instances, to start others from."""
+        return Iterates(self.coef.take(numbers), self.point[numbers], self.steps[numbers])
+
+    def report(self, number: int) -> None:
+        """Call the callback of the settings after a round."""
+        if self.settings.callback is not None:
+            worst = self.gap(np.flatnonzero(self.open)).max(initial=0.0)
+            solved, total = int((~self.open).sum()), len(self.open)
+            self.settings.callback(Progress(solved, total, number, float(worst)))
+
+    def interrupt(self) -> None:
+        """Set the status of open instances; those never certified keep w = 0 and the bound 0."""
+        self.status[self.open] = Status.INTERRUPTED
+        untouched = np.flatnonzero(np.isinf(self.primal))
+        self.primal[untouched] = self.null[untouched]
+        self.dual[untouched] = 0.0
+
+    def solution(
+        self, solver: str, watch: Stopwatch, device: str = CPU, finished_on_cpu: int = 0
+    ) -> Solution:
+        """Return the solution."""
+        return Solution(
+            coef=self.coef.take(np.arange(self.batch.n_instances)),
+            dual_point=self.point,
+            primal=self.primal,
+            dual=self.dual,
+            null=self.null,
+            status=self.status,
+            rounds=self.rounds,
+            steps=self.steps,
+            seconds=watch.seconds,
+            solver=solver,
+            device=device,
+            finished_on_cpu=finished_on_cpu,
+        )

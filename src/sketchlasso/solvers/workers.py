@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,8 @@ from scipy import sparse
 
 from sketchlasso.cluster import Engine, active_engine
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.screening import EXACT_ROOTS
 from sketchlasso.solvers.settings import Endings, Progress, Settings
-from sketchlasso.solvers.solution import Screened, Solution
+from sketchlasso.solvers.solution import Solution
 from sketchlasso.types import FloatArray, IntArray
 
 # More parts than workers, so that uneven ones even out.
@@ -51,31 +50,31 @@ def map_parts(
     parts: Sequence[IntArray],
     batch: Batch,
     settings: Settings,
-    given: Callable[[IntArray], tuple[Any, ...]],
+    arguments: Callable[[IntArray], tuple[Any, ...]],
     endings: Endings = (),
 ) -> list[Any]:
-    """Return ``work`` on every part, in order; `given` has its further arguments for a part.
+    """Return ``work`` on every part, in order, with the further `arguments` of each part.
 
     The exceptions in `endings` end the work; parts that were not reached are None.
     """
     engine: Engine | None = active_engine()
     assert engine is not None
     factor = batch.penalty_factor if batch.penalty_factor.ndim == 1 else None
-    items = [(_light(batch.take(part), factor is not None), given(part)) for part in parts]
+    items = [(_light(batch.take(part), factor is not None), arguments(part)) for part in parts]
     inside = replace(settings, n_threads=1, callback=None)
-    found: list[Any] = [None] * len(parts)
+    results: list[Any] = [None] * len(parts)
     shared = (batch.P, factor, work, inside)
     done = 0
     try:
-        with closing(engine.map(_work_on_part, items, shared)) as results:  # type: ignore[type-var]
-            for number, result in results:
-                found[number] = result
+        with closing(engine.map(_work_on_part, items, shared)) as finished:  # type: ignore[type-var]
+            for number, result in finished:
+                results[number] = result
                 done += len(parts[number])
                 if settings.callback is not None:
                     settings.callback(Progress(done, batch.n_instances, 0, 0.0))
     except endings:
         pass
-    return found
+    return results
 
 
 def join_solutions(
@@ -88,13 +87,8 @@ def join_solutions(
         return np.concatenate(values)[back]
 
     names = ("dual_point", "primal", "dual", "null", "status", "rounds", "steps")
-    screened = {
-        field.name: joined([getattr(solution.screened, field.name) for solution in solutions])
-        for field in fields(Screened)
-    }
     return Solution(
         coef=sparse.csr_array(sparse.vstack([s.coef for s in solutions], format="csr")[back]),
-        screened=Screened(**screened),
         seconds=seconds,
         solver=solutions[0].solver,
         device=solutions[0].device,
@@ -107,11 +101,8 @@ def _light(part: Batch, shared_factor: bool) -> Batch:
     """A part with its own roots only, and without what all parts share."""
     roots, root_of = part.roots, part.root_of
     if roots is not None:
-        # Few roots are screened more sharply than many: with this many, a part is solved as
-        # it would be within the whole batch.
-        some = np.arange(min(len(roots), EXACT_ROOTS + 1))
-        used = np.union1d(root_of, some)
-        roots, root_of = roots[used], np.searchsorted(used, root_of)
+        used, root_of = np.unique(root_of, return_inverse=True)
+        roots = roots[used]
     nothing: FloatArray = np.empty((0, part.rank))
     factor = nothing[:, 0] if shared_factor else part.penalty_factor
     return replace(part, P=nothing, roots=roots, root_of=root_of, penalty_factor=factor)
@@ -124,6 +115,6 @@ def _work_on_part(
     work: Work,
     settings: Settings,
 ) -> Any:
-    part, given = item
+    part, more = item
     own = part.penalty_factor if factor is None else factor
-    return work(replace(part, P=P, penalty_factor=own), settings, *given)
+    return work(replace(part, P=P, penalty_factor=own), settings, *more)

@@ -7,34 +7,31 @@ from hypothesis import strategies as st
 from tests import twins
 from tests.problems import Recipe
 
-from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, kth_smallest
-from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
-from sketchlasso.kernels.instance import Rows
+from sketchlasso.kernels.dense import (
+    best_on_ray,
+    cholesky_in_place,
+    cholesky_solve,
+    feasible_scale,
+    group_shrinkage,
+    kth_smallest,
+    loss_prox_length,
+    shrink,
+    smallest_penalty,
+)
 from sketchlasso.kernels.newton import (
+    GRAM_UPDATES,
+    Rows,
     begin,
     evaluate,
     newton_direction,
     scratch_for,
     solve_instance,
+    update_gram,
 )
-from sketchlasso.kernels.shrink import (
-    best_on_ray,
-    feasible_scale,
-    group_shrinkage,
-    loss_prox_length,
-    shrink,
-    smallest_penalty,
-)
-from sketchlasso.kernels.working_set import count_removed, find_rows, gather
+from sketchlasso.kernels.rows import find_rows, gather
 from sketchlasso.problem import formulas
 from sketchlasso.problem.dual import certify_batch, correlate
-from sketchlasso.problem.screening import (
-    dual_reach,
-    gap_safe_distance,
-    gap_safe_rule,
-    norm_rule,
-    row_norms,
-)
+from sketchlasso.problem.screening import gap_safe_distance, gap_safe_rule, row_norms
 
 NO_ROOT = np.empty((0, 0))
 
@@ -245,43 +242,38 @@ def test_working_rows_are_the_support_and_the_largest_excess():
     correlation = np.array([0.1, -2.0, 0.5, 3.0, -0.2, 0.9])
     factor = np.array([1.0, 1.0, 1.0, np.inf, 1.0, 1.0])
 
-    def chosen(norms, margin, limit, trusted):
-        found = np.empty(6, dtype=np.int64)
+    def chosen(limit, trusted):
+        rows = np.empty(6, dtype=np.int64)
         count = find_rows(
-            correlation, factor, 1.0, False, norms, 1.0, 1.0, margin, 1.0, np.inf,
-            np.array([0]), limit, trusted, 1.3, np.empty((2, 6)), found,
+            correlation, factor, 1.0, False, np.empty(0), 1.0, 1.0, np.inf,
+            np.array([0]), limit, trusted, 1.3, np.empty((2, 6)), rows,
         )  # fmt: skip
-        return found[:count].tolist()
+        return rows[:count].tolist()
 
-    assert chosen(np.empty(0), 0.0, 3, False) == [0, 1, 5]
-    norms = np.array([9.0, 9.0, 9.0, 9.0, 9.0, 0.5])
-    assert chosen(norms, 0.0, 10, True) == [0, 1, 2, 4]
-    assert chosen(norms, 0.7, 10, True) == [0, 1, 2, 4, 5], "the margin keeps row 5"
-    assert chosen(norms, np.inf, 10, True) == [0, 1, 2, 4, 5], "no static rule at all"
+    assert chosen(3, False) == [0, 1, 5]
+    assert chosen(10, True) == [0, 1, 2, 4, 5]
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_count_removed_counts_what_the_rules_remove(seed):
+def test_working_rows_are_those_that_the_gap_safe_rule_leaves(seed):
     recipe = Recipe(
         seed=seed, n=80, k=6, radius=0.3, s=0.5, shares=(0.8, 0.3), factors=seed % 2 == 0
     )
     batch = recipe.batch()
     norms = row_norms(batch)
     u = 0.1 * np.random.default_rng(seed).normal(size=batch.c.shape)
-    found = certify_batch(batch, np.zeros((2, 80)), u)
-    distance = gap_safe_distance(batch, found.gap) * 1e-3
-    seen = correlate(batch, found.point)
+    proof = certify_batch(batch, np.zeros((2, 80)), u)
+    distance = gap_safe_distance(batch, proof.gap) * 1e-3
+    seen = correlate(batch, proof.point)
     for b in range(2):
-        counts = count_removed(
-            seen[b], batch.factor_row(b), batch.alpha[b], batch.radius[b], norms.of(b), 1.0,
-            dual_reach(batch)[b], 1.0, distance[b],
+        rows = np.empty(80, dtype=np.int64)
+        count = find_rows(
+            seen[b], batch.factor_row(b), batch.alpha[b], False, norms.of(b), 1.0, 1.0,
+            distance[b], np.empty(0, dtype=np.int64), 80, True, 1.3, np.empty((2, 80)), rows,
         )  # fmt: skip
-        rules = (
-            norm_rule(batch, norms, b, batch.radius[b]),
-            norm_rule(batch, norms, b, 0.0),
-            gap_safe_rule(batch, norms, b, seen[b], distance[b]),
-        )
-        assert counts == tuple(int(rule.sum()) for rule in rules)
+        removed = gap_safe_rule(batch, norms, b, seen[b], distance[b])
+        removed |= np.isinf(batch.thresholds(b))
+        np.testing.assert_array_equal(rows[:count], np.flatnonzero(~removed))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from tests.regimes import drive, make_instance
+from tests.regimes import make_problem
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import Batch, primal_value, sparsify
-from sketchlasso.solvers.algorithms.conic import Conic
+from sketchlasso.solvers import solve
 
 
 def random_case(seed, n, k, spread=3.0):
@@ -97,26 +97,15 @@ def test_a_vertex_of_the_linear_programme_is_no_sparser_bound(seed):
 
 
 def test_a_solution_spread_over_copies_is_gathered_and_stays_optimal():
-    instance = make_instance(p=60, k=6, radius=0.0)
-    tripled = type(instance)(
-        np.tile(instance.R, (3, 1)),
-        instance.c,
-        instance.s,
-        0.0,
-        np.tile(instance.thresholds, 3),
-        False,
-        "sqrt",
-        1e-8,
-    )
+    one = make_problem(p=60, k=6, radius=0.0)
+    tripled = Batch.build(np.tile(one.P, (3, 1)), one.c, one.s, alpha=one.alpha)
     # An interior-point solution spreads itself evenly over equal rows.
-    run = drive(Conic, tripled, tol=1e-8, rounds=1)
-    assert np.count_nonzero(run.w) > 6
-    sparse = sparsify(tripled.R, run.w, tripled.thresholds)
+    found = solve(tripled, "conic")
+    w = found.coef.toarray()[0]
+    assert np.count_nonzero(w) > 6
+    sparse = sparsify(tripled.P, w)
     assert np.count_nonzero(sparse) <= 6
-    batch = Batch.build(
-        tripled.R, tripled.c, tripled.s, alpha=1.0, penalty_factor=tripled.thresholds
-    )
-    assert primal_value(batch, sparse[None])[0] <= run.primal * (1 + 1e-12)
+    assert primal_value(tripled, sparse[None])[0] <= found.primal[0] * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(

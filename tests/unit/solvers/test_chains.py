@@ -6,26 +6,21 @@ from sklearn.datasets import load_digits
 
 from sketchlasso import Settings, build_problems, sketch, solve, splitter_rows
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.solvers.driver import chain_levels
 
 
-@pytest.mark.parametrize("lengths", [[1], [2], [17], [100, 3, 40], [16, 16]])
-def test_levels_cover_every_instance_once_and_start_from_solved_neighbours(lengths):
+def test_chains_in_any_order_and_length_are_solved():
     rng = np.random.default_rng(0)
-    chain = np.repeat(np.arange(len(lengths)), lengths)
-    alpha = rng.random(len(chain))
-    order = rng.permutation(len(chain))
-    chain, alpha = chain[order], alpha[order]
-    seen: set[int] = set()
-    for level in chain_levels(chain, alpha, np.arange(len(chain))):
-        assert not seen & set(level.instances)
-        if level.left is not None:
-            assert set(level.left) | set(level.right) <= seen
-            assert (chain[level.left] == chain[level.instances]).all()
-            assert (chain[level.right] == chain[level.instances]).all()
-            assert (alpha[level.left] >= alpha[level.instances]).all()
-        seen |= set(level.instances)
-    assert seen == set(range(len(chain)))
+    X = rng.normal(size=(60, 40))
+    Y = X[:, :4] + 0.3 * rng.normal(size=(60, 4))
+    problems = build_problems(sketch(X, rank=15, random_state=0), Y, alphas=70)
+    lengths = (70, 33, 2, 1)
+    kept = np.concatenate([70 * i + rng.permutation(70)[:n] for i, n in enumerate(lengths)])
+    kept = rng.permutation(kept)
+    batch, chain = problems.batch.take(kept), problems.chain[kept]
+    found = solve(batch, chain=chain)
+    assert found.solved.all()
+    alone = solve(batch)
+    assert (np.abs(found.primal - alone.primal) <= found.gap + alone.gap).all()
 
 
 @pytest.mark.parametrize("radius", [None, 0.0])

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests import twins
@@ -248,39 +248,15 @@ def test_a_callback_gets_chunks():
     assert np.all(np.diff([one.solved for one in heard]) >= 0)
 
 
-@settings(max_examples=12, deadline=None)
-@given(
-    seed=st.integers(0, 10_000),
-    n=st.integers(3, 400),
-    k=st.integers(3, 20),
-    radius=st.sampled_from([0.0, 0.01, 0.1]),
-    size=st.integers(1, 12),
-    s=st.sampled_from([0.0, 0.01, 0.7]),
-    flags=st.tuples(*[st.booleans()] * 4),
-)
-# More coefficients than dimensions: the CPU counted those of a point it had not solved.
-@example(6728, 230, 7, 0.0, 7, 0.7, (False, True, False, False))
-# At 0.42 and at 0.34 of the largest penalty an eighth coefficient enters.
-@example(9860, 320, 15, 0.1, 7, 0.0, (True, True, False, True))
-def test_the_search_for_a_size_finds_what_the_cpu_finds(seed, n, k, radius, size, s, flags):
-    options = dict(zip(("positive", "rooted", "factors", "excluded"), flags, strict=True))
-    batch = make_batch(seed, n, k, 4, radius=radius, s=s, **options)
-    here = solve_for_size(batch, size, Settings(tol=1e-6))
-    there = solve_for_size(batch, size, ON_DEVICE)
-    posed = replace(batch, alpha=np.where(there.alpha > 0, there.alpha, 1.0))
-    assert_proved(posed, there.solution, 1e-6)
-    for b in np.flatnonzero(~np.isclose(there.alpha, here.alpha, rtol=0.02)):
-        # The path leaves this size more than once, and the walks saw different rows.
-        for alpha in (there.alpha[b], here.alpha[b]):
-            beyond = replace(batch.take([b]), alpha=np.array([0.98 * alpha]))
-            assert solve(beyond, settings=Settings(tol=1e-9)).n_nonzero[0] > size
+def test_the_search_for_a_size_is_the_cpus_own():
+    batch = make_batch(count=4)
+    there, here = solve_for_size(batch, 5, ON_DEVICE), solve_for_size(batch, 5)
+    assert np.array_equal(there.alpha, here.alpha) and there.solution.device == "cpu"
 
 
 def test_a_device_too_small_for_one_problem_is_refused():
     with pytest.raises(InvalidInputError, match="may use 0 MiB, but one problem"):
         solve(make_batch(), settings=replace(ON_DEVICE, device_memory=1000))
-    with pytest.raises(InvalidInputError, match="one search"):
-        solve_for_size(make_batch(), 3, replace(ON_DEVICE, device_memory=1000))
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", 3, None, ""])
@@ -291,7 +267,7 @@ def test_an_unknown_device_is_refused(name):
 
 def test_other_solvers_stay_on_the_cpu():
     with pytest.raises(InvalidInputError, match="devices solve by 'newton'"):
-        solve(make_batch(), "barrier", ON_DEVICE)
+        solve(make_batch(), "conic", ON_DEVICE)
 
 
 @pytest.mark.parametrize("name", ["cuda", "auto", "cuda:7"])

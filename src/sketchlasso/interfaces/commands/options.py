@@ -168,7 +168,7 @@ class ModelOptions:
     ] = None
     positive: Annotated[bool, "Coefficients >= 0 only."] = False
     relaxed: Annotated[bool, "Refit by least squares on the selected features."] = False
-    solver: Annotated[str, "newton, barrier, first_order or conic."] = "newton"
+    solver: Annotated[str, "newton, or conic (Clarabel)."] = "newton"
     tol: Annotated[float, "Relative duality gap to reach."] = 1e-8
     threads: Threads = -1
     seed: Seed = 0

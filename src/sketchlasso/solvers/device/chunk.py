@@ -9,12 +9,10 @@ from scipy import sparse
 
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
-from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.device.newton import solve_rows
 from sketchlasso.solvers.device.tensors import Tensor, certificate
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
-from sketchlasso.solvers.ledger import Ledger
-from sketchlasso.solvers.solution import Status
+from sketchlasso.solvers.solution import Iterates, Ledger, Status
 from sketchlasso.types import BoolArray, IntArray, SparseRows
 
 # Rounds of a chunk; what is not solved by then is left to the CPU.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.kernels.newton import (
     DAMPING,
     EASY_STEPS,
@@ -18,6 +17,7 @@ from sketchlasso.kernels.newton import (
     GROWTH,
     HARD_STEPS,
     INEXACTNESS,
+    NEGLIGIBLE,
     SETBACK,
     TOO_STEEP,
 )

@@ -10,10 +10,9 @@ from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.rows import scale_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
-from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.device.chunk import Chunk
 from sketchlasso.solvers.device.working import CORRELATION_BYTES, CORRELATION_SHARE, SharedFactor
-from sketchlasso.solvers.ledger import BatchLedger
+from sketchlasso.solvers.solution import BatchLedger, Iterates, Status
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # Working rows at first, and the factor by which they grow where more are needed.
@@ -109,7 +108,7 @@ def _level(
     """Solve instances (b,) on `rows` working rows each; returns those that need more."""
     # Rows in both precisions and a copy, vectors over them, and a few k x k matrices.
     each = rows * (20 * batch.rank + 120) + 48 * batch.rank**2
-    size = chunk_size(batch, shared.device, each, "problem")
+    size = _chunk_size(batch, shared.device, each)
     crowded = []
     for first in range(0, len(open_), size):
         numbers = open_[first : first + size]
@@ -127,31 +126,21 @@ def _level(
             found.dual,
         )
         ledger.rounds[numbers] += chunk.rounds
-        ledger.close_solved(numbers)
+        solved = ledger.settle(numbers, Status.ITERATION_LIMIT)
+        ledger.open[numbers[solved]] = False
         crowded.append(numbers[needs_more])
         ledger.report(0)
     return np.concatenate(crowded)
 
 
-def chunk_size(batch: Batch, device: Device, each: int, what: str) -> int:
-    """Instances at a time that take `each` bytes besides the correlations with all rows.
-
-    `what` names an instance in the error for a device on which not even one fits.
-    """
-    n, shared = batch.n_features, _shared_bytes(batch)
+def _chunk_size(batch: Batch, device: Device, each: int) -> int:
+    """Instances at a time that take `each` bytes besides the correlations with all rows."""
+    n = batch.n_features
     if batch.penalty_factor.ndim == 2:
         each += 8 * n
+    shared = 12 * n * batch.rank + (0 if batch.roots is None else 8 * batch.roots.size)
     correlations = CORRELATION_BYTES * n / CORRELATION_SHARE
     needed = max(correlations, (shared + each) / (1 - CORRELATION_SHARE))
-    device.refuse_small(int(needed), f"one {what} with its shared factor")
-    return max(1, min(batch.n_instances, chunk_room(batch, device) // each))
-
-
-def chunk_room(batch: Batch, device: Device) -> int:
-    """Bytes for a chunk, besides the shared factor and the correlations with all rows."""
-    return int((1 - CORRELATION_SHARE) * device.budget) - _shared_bytes(batch)
-
-
-def _shared_bytes(batch: Batch) -> int:
-    roots = 0 if batch.roots is None else 8 * batch.roots.size
-    return 12 * batch.n_features * batch.rank + roots
+    device.refuse_small(int(needed), "one problem with its shared factor")
+    room = int((1 - CORRELATION_SHARE) * device.budget) - shared
+    return max(1, min(batch.n_instances, room // each))

@@ -38,14 +38,9 @@ class Chosen:
 
 
 class DeviceBatch:
-    """A chunk of a batch on the device; c (b, k), s, radius and alpha (b,) are in double precision.
+    """A chunk of a batch on the device, in double precision: c (b, k), s, radius, alpha (b,)."""
 
-    With `relative`, rows are ranked by |R u| / f, for a search of penalties, instead of by how far
-    they exceed the batch's own thresholds.
-    """
-
-    def __init__(self, batch: Batch, shared: SharedFactor, relative: bool = False) -> None:
-        self.relative = relative
+    def __init__(self, batch: Batch, shared: SharedFactor) -> None:
         device, torch = shared.device, shared.device.torch
         self.torch, self.shared, self.batch = torch, shared, batch
         self.size, self.positive = batch.n_instances, batch.positive
@@ -102,7 +97,7 @@ class DeviceBatch:
         ]
         index, top, tail = (self.torch.cat(part) for part in zip(*parts, strict=True))
         # The strength above which a row enters.
-        shift = alpha if self.factor is None or self.relative else 0.0 * alpha
+        shift = alpha if self.factor is None else 0.0 * alpha
         rows = self._rows(index, which, barred=top == -float("inf"))
         entering = (top > shift).sum(1)
         cap = self._cap((tail.double() - shift).squeeze(1), scale, which)
@@ -126,16 +121,14 @@ class DeviceBatch:
     def _levels(self, unit: Tensor, alpha: Tensor, which: Tensor) -> Tensor:
         """Strengths (b, n) in single precision, in units of the longest row and the point.
 
-        With penalty factors |R u| - alpha f (`relative`: |R u| / f), without them |R u|, which
-        saves a walk over all correlations.
+        With penalty factors |R u| - alpha f, without them |R u|, which saves a pass over all
+        correlations.
         """
         seen = unit @ self.shared.single.T
         level = seen.clamp_(min=0.0) if self.positive else seen.abs_()
         if self.factor is None:
             return level
         own = (self.factor if len(self.factor) == 1 else self.factor[which]).float()
-        if self.relative:
-            return level.div_(own)
         return level.sub_(alpha.clamp(max=LARGEST).float() * own)
 
     def _bar(self, excess: Tensor, which: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""The choice of the rows that an instance works on."""
+"""Loops over the rows of a factor: the choice of those an instance works on, and products."""
 
 from __future__ import annotations
 
@@ -9,32 +9,6 @@ from sketchlasso.kernels.dense import copy_to, kth_smallest
 
 
 @kernel()
-def count_removed(
-    correlation: Reals,
-    factor: Vector,
-    alpha: float,
-    radius: float,
-    norms: Vector,
-    norm_scale: float,
-    reach: float,
-    scale: float,
-    distance: float,
-) -> tuple[int, int, int]:
-    """How many features the paper's, the static and the gap-safe rule remove."""
-    paper, static, gap_safe = 0, 0, 0
-    for j in range(correlation.shape[0]):
-        threshold = np.inf if np.isinf(factor[j]) else alpha * factor[j]
-        norm = norms[j] * norm_scale
-        paper += norm * reach <= threshold - radius
-        static += norm * reach <= threshold
-        if np.isinf(threshold):
-            gap_safe += 1
-        else:
-            gap_safe += abs(correlation[j]) * scale + norm * distance < threshold
-    return paper, static, gap_safe
-
-
-@kernel()
 def find_rows(
     correlation: Reals,
     factor: Vector,
@@ -42,8 +16,6 @@ def find_rows(
     positive: bool,
     norms: Vector,
     norm_scale: float,
-    reach: float,
-    margin: float,
     scale: float,
     distance: float,
     support: Indices,
@@ -56,9 +28,9 @@ def find_rows(
     """Write the indices of the working rows into `chosen` (n,) and return their number.
 
     These are the support and the rows nearest to entering: those whose |correlation| exceeds their
-    threshold. Rows proved zero never enter; `norms` is empty when no safe rule applies. At least
-    `limit` rows are taken, and with `trusted` correlations `spare` times as many as enter. `work`
-    is scratch (2, n).
+    threshold. Rows that the gap-safe rule proves zero at the point scale * u never enter; `norms`
+    is empty where it is not used. At least `limit` rows are taken, and with `trusted` correlations
+    `spare` times as many as enter. `work` is scratch (2, n).
     """
     n = correlation.shape[0]
     screening = norms.shape[0] == n
@@ -71,12 +43,8 @@ def find_rows(
         if not np.isfinite(threshold):
             continue
         x = float(correlation[j])
-        if screening:
-            # A safe rule proves the coefficient zero: by its norm, or gap-safe at scale u.
-            norm = norms[j] * norm_scale
-            by_norm = norm * reach <= threshold - margin
-            if by_norm or abs(x) * scale + norm * distance < threshold:
-                continue
+        if screening and abs(x) * scale + norms[j] * norm_scale * distance < threshold:
+            continue
         excess[j] = (x if positive else abs(x)) - threshold
         candidates += 1
         entering += excess[j] > 0.0
@@ -104,3 +72,25 @@ def gather(P: RealMatrix, chosen: Indices, A: Matrix) -> None:
     for i in range(chosen.shape[0]):
         for a in range(P.shape[1]):
             A[i, a] = P[chosen[i], a]
+
+
+@kernel(fast=True)
+def rows_times_factor(
+    indptr: Indices,
+    indices: Indices,
+    data: Vector,
+    P: RealMatrix,
+    start: int,
+    stop: int,
+    out: Matrix,
+) -> None:
+    """Rows start to stop of a CSR matrix (b, n) times P (n, k), summed in double precision."""
+    k = P.shape[1]
+    for row in range(start, stop):
+        total = out[row]
+        total[:] = 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            factor_row = P[indices[place]]
+            value = data[place]
+            for a in range(k):
+                total[a] += value * factor_row[a]
