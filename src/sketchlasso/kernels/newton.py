@@ -340,16 +340,22 @@ def newton_direction(rows: Rows, work: Work, at: Point, sigma: float, tau: float
         np.dot(gram.T, rows.root, work.square)  # gram is symmetric
         np.dot(rows.root.T, work.square, H)
         gram = H
-    trace = 0.0
+    # Coordinates of very different size keep their digits where the diagonal is one.
+    unit, scaled_grad = work.square[0], work.turned
     for i in range(H.shape[0]):
         for j in range(i + 1):
             H[i, j] = sigma * at.keep * gram[i, j] + on_fit * fit[i] * fit[j] + on_x * x[i] * x[j]
         H[i, i] += on_identity
-        trace += H[i, i]
+        unit[i] = 1.0 / np.sqrt(H[i, i]) if H[i, i] > 0.0 else 1.0
+        scaled_grad[i] = unit[i] * work.grad[i]
     for i in range(H.shape[0]):
-        H[i, i] += RIDGE * trace / H.shape[0]
+        for j in range(i):
+            H[i, j] *= unit[i] * unit[j]
+        H[i, i] = 1.0 + RIDGE
     cholesky_in_place(H)
-    cholesky_solve(H, work.grad, work.d)
+    cholesky_solve(H, scaled_grad, work.d)
+    for i in range(H.shape[0]):
+        work.d[i] *= unit[i]
     see(rows, work.d, work.turned, work.step)
     for j in range(work.step.shape[0]):
         work.step[j] *= sigma
