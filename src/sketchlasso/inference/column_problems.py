@@ -31,8 +31,6 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 # At most this many entries of correlations, and this many targets, are solved together.
 ENTRIES_PER_PART = 2**24
 TARGETS_PER_PART = 512
-# With at least this many entries of the predictors, solving on a few of them is faster.
-LARGE = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,26 +199,25 @@ class ColumnProblems:
         """Coefficients, gaps and statuses of targets that vary, on the scale of P."""
         engine = active_engine()
         elsewhere = settings.device != CPU or (engine is not None and engine.remote)
-        if elsewhere or self._P.size < LARGE:
-            return self._by_batch(own, alphas, settings)
+        every = np.arange(alphas.size)
+        if elsewhere:
+            return self._by_batch(own, alphas, every, settings)
         coef, gap = solve_many(
             self._P, self.columns.P[own], self._place[own], alphas, settings.tol, settings.n_threads
         )
         status = status_of(gap, settings.tol, Status.STALLED)
-        # Solve a target again at all of its penalties where one was not proved.
-        again = np.flatnonzero(~(gap <= settings.tol).reshape(alphas.shape).all(axis=1))
+        again = every[~(gap <= settings.tol)]
         if len(again):
-            rows = (again[:, None] * alphas.shape[1] + np.arange(alphas.shape[1])).ravel()
-            rest, gap[rows], status[rows] = self._by_batch(own[again], alphas[again], settings)
-            coef = replace_rows(coef, rows, rest)
+            rest, gap[again], status[again] = self._by_batch(own, alphas, again, settings)
+            coef = replace_rows(coef, again, rest)
         return coef, gap, status
 
     def _by_batch(
-        self, own: IntArray, alphas: FloatArray, settings: Settings
+        self, own: IntArray, alphas: FloatArray, rows: IntArray, settings: Settings
     ) -> tuple[SparseRows, FloatArray, IntArray]:
-        """The same as one batch, penalty fastest."""
-        count = alphas.shape[1]
-        repeated = np.repeat(own, count)
+        """The same for some problems (b,), numbered with the penalty fastest, as one batch."""
+        chain = rows // alphas.shape[1]
+        repeated = own[chain]
         place = self._place[repeated]
         excluded = None
         if (place >= 0).any():
@@ -230,11 +227,10 @@ class ColumnProblems:
             self._P,
             self.columns.P[repeated],
             0.0,
-            alpha=alphas.ravel(),
+            alpha=alphas.ravel()[rows],
             excluded=excluded,
             rounded=True,
         )
-        chain = np.repeat(np.arange(len(own)), count)
         found = solve_or_raise(batch, settings=settings, chain=chain)
         return found.coef, found.relative_gap, found.status
 

@@ -13,6 +13,7 @@ from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem import formulas
 from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.cardinality import sparsify
 from sketchlasso.problem.dual import Certificate
 from sketchlasso.problem.reduction import project_out
 from sketchlasso.problem.screening import RowNorms
@@ -133,6 +134,11 @@ class Newton:
         if not np.isfinite(w).all():
             return np.empty(0, dtype=np.intp), np.empty(0), np.full_like(u, np.nan), steps
         active = np.flatnonzero(w)
+        if batch.radius[row] == 0 and len(active) >= batch.rank:
+            # No more features than the rank are needed; an exact fit may be spread over more.
+            rows = batch.rows(row, chosen[active])
+            w[active] = sparsify(rows, w[active], factor[chosen[active]], batch.positive)
+            active = np.flatnonzero(w)
         return chosen[active], w[active], u, steps
 
     def _working_rows(

@@ -102,7 +102,7 @@ def test_stability_is_the_share_of_half_samples_with_an_edge():
 
 def test_without_a_penalty_the_tests_are_those_of_partial_correlations():
     X = chained(m=80, n=5, seed=1)
-    found = neighbourhoods(X, alpha=1e-7, tol=1e-12, p_values=True)
+    found = neighbourhoods(X, alpha=1e-6, tol=1e-8, p_values=True)
     precision = np.linalg.inv(np.cov(X.T))
     size = np.sqrt(np.diag(precision))
     partial = -precision / np.outer(size, size)

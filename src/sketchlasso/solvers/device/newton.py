@@ -137,7 +137,7 @@ def _evaluate(rows: Rows, state: _State) -> _ProxPoint:
 
 
 def _loss_prox_length(size: Tensor, s: Tensor, tau: Tensor) -> Tensor:
-    """Rho (b,) with prox_{tau h}(x) = x rho / (rho + tau); see kernels/shrink.py."""
+    """Rho (b,) with prox_{tau h}(x) = x rho / (rho + tau); see kernels/dense.py."""
     smooth = s > 0
     inside = s.where(smooth, s.new_ones(()))
     rho = inside.maximum(size - tau)
