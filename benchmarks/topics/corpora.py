@@ -1,4 +1,4 @@
-"""Corpora by name, from the folder of data or from the package."""
+"""Corpora by name, from the folder of data or from the installed packages."""
 
 from __future__ import annotations
 

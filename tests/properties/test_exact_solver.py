@@ -99,17 +99,3 @@ def test_every_problem_is_solved_and_certify_agrees(recipe):
     assert (again.dual <= found.primal * (1 + 1e-9) + 1e-12).all()
     assert (found.gap >= 0).all()
     assert (again.relative_gap <= 1e-5).all()
-
-
-@given(recipes(), st.integers(0, 2**31), st.sampled_from([0.01, 1.0, 100.0]))
-@settings(max_examples=60)
-def test_any_start_leads_to_the_same_optimum(recipe, seed, size):
-    shares = (0.3, 0.05)
-    cold, _ = solved(recipe, shares, tol=1e-6)
-    rng = np.random.default_rng(seed)
-    start = sparse.csr_array(
-        size * rng.normal(size=(2, recipe.n)) * (rng.random((2, recipe.n)) < 0.3)
-    )
-    warm, _ = solved(recipe, shares, tol=1e-6, start=start)
-    assert warm.solved.all(), warm.message()
-    np.testing.assert_allclose(cold.primal, warm.primal, rtol=1.1e-6, atol=2e-12 * cold.null[0])

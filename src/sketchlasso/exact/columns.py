@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg.blas import dsyrk
 
 from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.storage import DenseStorage, SparseStorage
@@ -21,17 +21,14 @@ from sketchlasso.problem.full_problem import FullView
 from sketchlasso.types import FloatArray, IntArray
 
 NO_WEIGHTS = np.empty(0)
-# Multiplying a column takes this many times as long where it is copied first.
+# Copying a column takes as long as multiplying this many.
 FEW = 3
 # New columns made dense at a time, so that they fit the cache.
 BLOCK = 64
-# Rows of a Gram matrix of all columns that are summed at a time.
-ROWS = 8192
+# Entries of X that are copied at a time.
+COPIED = 2**22
 # A pair of entries that meet costs as much as this many products in a dense line.
 PAIR_COST = 20.0
-# How much faster an operation of a Gram matrix is than one of a product X'v.
-DENSE_SPEED = 10.0
-SPARSE_SPEED = 6.0
 
 
 def as_columns(X: Any, centred: bool) -> Columns:
@@ -76,7 +73,7 @@ def _dense_columns(entries: FloatArray, centred: bool) -> DenseColumns:
 
 
 class DenseColumns:
-    """Columns of an array; those in use are copied side by side, the others stay in place.
+    """Columns of an array, on all rows or on some.
 
     Gram entries belong to the shifted columns x_j - shift_j 1: a shift near the mean keeps
     digits that subtracting the mean from finished sums would lose. The entries themselves are
@@ -84,95 +81,72 @@ class DenseColumns:
     """
 
     def __init__(
-        self, entries: FloatArray, shift: FloatArray, offsets: FloatArray | float = 0.0
+        self,
+        entries: FloatArray,
+        shift: FloatArray,
+        offsets: FloatArray | float = 0.0,
+        rows: IntArray | None = None,
     ) -> None:
-        self.entries = entries
-        self.offsets = offsets
-        self.shape = (entries.shape[0], entries.shape[1])
-        self.shift = shift
-        self._lock = threading.Lock()
-        # Columns used so far, shifted, side by side in the order of their first use.
-        self._place = np.full(self.shape[1], -1, dtype=np.intp)
-        self._used = np.empty((self.shape[0], 0), order="F")
-        self._count = 0
+        self.matrix, self.shift, self.offsets = entries, shift, offsets
+        self._rows = rows
+        m = entries.shape[0] if rows is None else len(rows)
+        self.shape = (m, entries.shape[1])
+        # Entries that a product reads.
+        self.size = float(m * entries.shape[1])
 
-    @property
-    def matrix(self) -> FloatArray:
-        """All columns (m, n)."""
-        return self.entries
+    def rows(self, chosen: IntArray) -> DenseColumns:
+        """The Gram matrix of these columns on some rows only."""
+        return DenseColumns(self.matrix, self.shift, self.offsets, chosen)
 
     def correlate(self, vectors: FloatArray) -> FloatArray:
         """X'v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
-        return np.asarray(self.entries.T @ vectors)
+        return np.asarray(self.matrix.T @ vectors)
 
     def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
-        """Sum (m,) of values_j x_j over the chosen columns."""
-        where = self._place[chosen]
-        if len(where) == 0 or where.min() < 0:
-            return np.asarray(self.entries[:, chosen] @ values)
-        shift = float(self.shift[chosen] @ values)
-        # Another thread may append columns; those up to the last one needed are in place.
-        used = self._used[:, : where.max() + 1]
-        if FEW * len(where) < used.shape[1]:
-            return np.asarray(used[:, where] @ values + shift)
-        weights = np.zeros(used.shape[1])
-        weights[where] = values
-        return np.asarray(used @ weights + shift)
+        """Sum over the chosen columns (c,) of values_j x_j; values are (c,) or (c, a)."""
+        if FEW * len(chosen) < self.shape[1]:
+            return np.asarray(self.matrix[:, chosen] @ values)
+        every = np.zeros((self.shape[1], *values.shape[1:]))
+        every[chosen] = values
+        return np.asarray(self.matrix @ every)
 
     def gram(
         self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
     ) -> FloatArray:
         """(x_i - shift_i)'W(x_j - shift_j) of new and chosen columns (new, chosen)."""
-        every = np.arange(self.shape[1])
-        if self._count == 0 and np.array_equal(new, every) and np.array_equal(chosen, every):
-            return self._whole_gram(weights)
-        with self._lock:
-            return self._gram(new, chosen, weights)
+        total = np.zeros((len(new), len(chosen)))
+        for part in self._parts(len(chosen)):
+            left = self._entries(part, new)
+            if weights is not None:
+                left *= weights[part, None]
+            total += left.T @ self._entries(part, chosen)
+        return total
 
-    def _whole_gram(self, weights: FloatArray | None) -> FloatArray:
-        """The Gram matrix of all columns, a block of rows at a time and without keeping them."""
-        total = None
-        for first in range(0, self.shape[0], ROWS):
-            part = slice(first, first + ROWS)
-            block = self.entries[part] - self.shift
-            own = block.T @ (block if weights is None else block * weights[part, None])
-            total = own if total is None else np.add(total, own, out=total)
-        return np.asarray(total)
+    def whole_gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """The Gram matrix of all columns (n, n); only its lower triangle is filled."""
+        total = np.zeros((self.shape[1], self.shape[1]))
+        for part in self._parts(self.shape[1]):
+            block = self._entries(part, slice(None))
+            if weights is not None:
+                block *= np.sqrt(weights[part, None])
+            # BLAS reads arrays in Fortran order: the transpose of its upper triangle.
+            total = dsyrk(1.0, block.T, beta=1.0, c=total.T, overwrite_c=1).T
+        return total
 
-    def _gram(self, new: IntArray, chosen: IntArray, weights: FloatArray | None) -> FloatArray:
-        where = self._keep(chosen)
-        in_order = len(where) == self._count and bool((where == np.arange(len(where))).all())
-        left = self._used[:, self._keep(new)]
-        if weights is not None:
-            left = left * weights[:, None]
-        right = self._used[:, : self._count]
-        return np.asarray(left.T @ (right if in_order else self._used[:, where]))
+    def _parts(self, width: int) -> list[slice]:
+        """Parts of the rows of which a copy of so many columns is not large."""
+        step = max(1, COPIED // max(width, 1))
+        return [slice(first, first + step) for first in range(0, self.shape[0], step)]
 
-    def gram_cost(self, chosen: IntArray) -> float:
-        """Estimate the time of the Gram matrix of some columns, in products X'v.
-
-        Half of c^2 m operations against m n: cached ones are DENSE_SPEED times as fast.
-        """
-        return len(chosen) ** 2 / (2 * DENSE_SPEED * self.shape[1])
-
-    def rows(self, chosen: IntArray) -> DenseColumns:
-        """The same columns on some rows only."""
-        return DenseColumns(self.entries[chosen], self.shift, self.offsets)
-
-    def _keep(self, chosen: IntArray) -> IntArray:
-        """Where the chosen columns stand among the used ones, new ones appended."""
-        missing = chosen[self._place[chosen] < 0]
-        if len(missing):
-            needed = self._count + len(missing)
-            if needed > self._used.shape[1]:
-                room = min(max(needed, 2 * self._used.shape[1]), self.shape[1])
-                grown = np.empty((self.shape[0], room), order="F")
-                grown[:, : self._count] = self._used[:, : self._count]
-                self._used = grown
-            self._used[:, self._count : needed] = self.entries[:, missing] - self.shift[missing]
-            self._place[missing] = np.arange(self._count, needed)
-            self._count = needed
-        return self._place[chosen]
+    def _entries(self, part: slice, chosen: Any) -> FloatArray:
+        """A copy of the shifted entries of some rows and columns."""
+        if self._rows is None:
+            entries = self.matrix[part, chosen]
+        elif isinstance(chosen, slice):
+            entries = self.matrix[self._rows[part], chosen]
+        else:
+            entries = self.matrix[self._rows[part][:, None], chosen]
+        return np.ascontiguousarray(entries) - self.shift[chosen]
 
 
 class SparseColumns:
@@ -184,15 +158,15 @@ class SparseColumns:
     def __init__(self, matrix: Any, offsets: FloatArray | float = 0.0) -> None:
         self._given = matrix
         self.offsets = offsets
-        self.by_columns = matrix.tocsc()
-        self._transposed = self.by_columns.T
+        self.matrix = matrix.tocsc()
+        self._transposed = self.matrix.T
         self.shape: tuple[int, int] = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self.size = float(max(len(self.matrix.data), 1))
         self.shift = np.zeros(self.shape[1])
 
-    @property
-    def matrix(self) -> Any:
-        """All columns (m, n)."""
-        return self.by_columns
+    def rows(self, chosen: IntArray) -> SparseColumns:
+        """The same columns on some rows only."""
+        return SparseColumns(self.by_rows[chosen], self.offsets)
 
     @cached_property
     def by_rows(self) -> Any:
@@ -204,9 +178,11 @@ class SparseColumns:
         return np.asarray(self._transposed @ vectors)
 
     def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
-        """Sum (m,) of values_j x_j over the chosen columns."""
+        """Sum over the chosen columns (c,) of values_j x_j; values are (c,) or (c, a)."""
+        X = self.matrix
+        if values.ndim == 2:
+            return np.asarray(X[:, chosen] @ values)
         out = np.zeros(self.shape[0])
-        X = self.by_columns
         add_columns(X.data, X.indices, X.indptr, chosen, values, out)
         return out
 
@@ -214,13 +190,13 @@ class SparseColumns:
         self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
     ) -> FloatArray:
         """x_i'W x_j of new and chosen columns (new, chosen)."""
-        lengths = np.diff(self.by_columns.indptr)
-        per_row = len(self.by_columns.data) / self.shape[0]
+        X = self.matrix
+        lengths = np.diff(X.indptr)
+        per_row = len(X.data) / max(self.shape[0], 1)
         by_pairs = PAIR_COST * float(lengths[new].sum()) * per_row
         if by_pairs < float(lengths[chosen].sum()) * len(new):
             return self._gram_by_pairs(new, chosen, weights)
         out = np.empty((len(chosen), len(new)))
-        X = self.by_columns
         for first in range(0, len(new), BLOCK):
             part = slice(first, min(first + BLOCK, len(new)))
             block = X[:, new[part]].toarray(order="C")
@@ -238,7 +214,7 @@ class SparseColumns:
         out = np.empty((len(new), len(chosen)))
         place = np.full(self.shape[1], -1, dtype=np.int32)
         place[chosen] = np.arange(len(chosen), dtype=np.int32)
-        X, rows = self.by_columns, self.by_rows
+        X, rows = self.matrix, self.by_rows
         gram_rows(
             X.data,
             X.indices,
@@ -253,20 +229,16 @@ class SparseColumns:
         )
         return out
 
+    def whole_gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """The Gram matrix of all columns (n, n)."""
+        every = np.arange(self.shape[1])
+        return np.ascontiguousarray(self.gram(every, every, weights))
+
     def squares(self, weights: FloatArray) -> FloatArray:
         """x_j'W x_j (n,) for weights (m,)."""
-        X = self.by_columns
+        X = self.matrix
         squared = sparse.csc_array((X.data**2, X.indices, X.indptr), shape=self.shape)
         return np.asarray(squared.T @ weights)
-
-    def gram_cost(self, chosen: IntArray) -> float:
-        """Half of c products of the chosen columns, SPARSE_SPEED times as fast as others."""
-        entries = float(np.diff(self.by_columns.indptr)[chosen].sum())
-        return entries * len(chosen) / (2 * SPARSE_SPEED * max(len(self.by_columns.data), 1))
-
-    def rows(self, chosen: IntArray) -> SparseColumns:
-        """The same columns on some rows only."""
-        return SparseColumns(self.by_rows[chosen], self.offsets)
 
 
 Columns: TypeAlias = DenseColumns | SparseColumns
@@ -279,18 +251,16 @@ class TrainingRows:
     """
 
     def __init__(self, columns: Columns, row_set: RowSet, fit_intercept: bool) -> None:
-        m = columns.shape[0]
-        self.columns = columns
-        self.fit_intercept = fit_intercept
-        self.weights = np.ones(m) if row_set.weights is None else row_set.weights.astype(float)
-        self.weights[row_set.removed] = 0.0
+        self.columns, self.fit_intercept = columns, fit_intercept
+        self.weights = row_set.all_weights(columns.shape[0]).astype(float)
         self.weight = float(self.weights.sum())
         self.gram_weights = None if (self.weights == 1.0).all() else self.weights
-        sums = columns.correlate(self.weights)
-        none = np.zeros(columns.shape[1])
-        # Of columns less their offsets, and the sums of shifted columns that centring subtracts.
-        self.means = sums / self.weight if fit_intercept else none
-        self.shifted_sums = sums - columns.shift * self.weight if fit_intercept else none
+        self.means = self.shifted_sums = np.zeros(columns.shape[1])
+        if fit_intercept:
+            # Of columns less their offsets, and the sums that centring subtracts from Gram entries.
+            sums = columns.correlate(self.weights)
+            self.means = sums / self.weight
+            self.shifted_sums = sums - columns.shift * self.weight
 
     @cached_property
     def view(self) -> FullView:
@@ -299,7 +269,7 @@ class TrainingRows:
         return FullView(self.columns.matrix, self.weights, self.fit_intercept, rounded=True)
 
     @cached_property
-    def sizes(self) -> FloatArray:
+    def lengths(self) -> FloatArray:
         """||x_j||_W (n,) of the columns less their offsets, not centred."""
         return weighted_lengths(self.columns.matrix, self.weights)
 
@@ -311,11 +281,14 @@ class TrainingRows:
         return centred[:, 0], float(means[0])
 
     def residual(self, y: FloatArray, support: IntArray, values: FloatArray) -> FloatArray:
-        """Y - X w with the best intercept (m,), for a centred y and w given on its support."""
-        rest = y - self.columns.combine(support, values)
+        """Y - X w with the best intercept, for a centred y (m,) and w on its support (s,).
+
+        Values are (s,) or, for several solutions, (s, a).
+        """
+        rest = (y - self.columns.combine(support, values).T).T
         if self.fit_intercept:
             # Centring the difference, not its parts, keeps its mean at zero to the last digit.
-            rest -= float(self.weights @ rest) / self.weight
+            rest -= (self.weights @ rest) / self.weight
         return rest
 
     def square(self, vector: FloatArray) -> float:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.exact.chain import Solved
-from sketchlasso.exact.point import Target
+from sketchlasso.exact.path import Solved
+from sketchlasso.exact.target import Target
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.full_problem import FullValues
 from sketchlasso.solvers.settings import Progress, StopSolve
@@ -40,7 +40,7 @@ class ExactSolution(Certified):
     dual: FloatArray  # (B,): a proven lower bound on it
     null: FloatArray  # (B,): objective at w = 0
     status: IntArray  # (B,): values of Status
-    n_iter: IntArray  # (B,): sweeps of coordinate descent and Newton steps spent
+    n_iter: IntArray  # (B,): knots walked past, and rounds on working sets
     seconds: float
 
 

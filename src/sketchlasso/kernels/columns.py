@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sketchlasso.kernels.compiling import Indices, Matrix, Vector, kernel
-from sketchlasso.kernels.coordinate import best_coefficient
+from sketchlasso.kernels.dense import shrink
 
 
 @kernel()
@@ -95,20 +97,24 @@ def column_sweeps(
     weights: Vector,
     weight: float,
     thresholds: Vector,
+    radius: float,
     positive: bool,
     sweeps: int,
     w: Vector,
     residual: Vector,
     square: float,
-) -> float:
-    """Cycle over the coefficients of the chosen columns of the square-root LASSO.
+) -> None:
+    """Cycle over the coefficients w (c,) of the chosen columns, which change in place.
 
-    See coordinate.py for the best value of one coefficient. norms, means, thresholds and w (c,)
-    belong to the chosen columns; norms are those of the centred columns. w changes in place.
-    residual (m,) starts as the centred residual. A move by d adds d mean_j to all of its entries;
-    `shift` holds that sum, so that a column costs only its own entries. Returns ||r||^2.
+    See gram_solver.py for the best value of one coefficient, and `square`. norms, means and
+    thresholds (c,) belong to the chosen columns; norms are those of the centred columns. residual
+    (m,) starts as the centred residual. A move by d adds d mean_j to all of its entries;
+    `shift` holds that sum, so that a column costs only its own entries.
     """
     shift = 0.0
+    length = 0.0
+    for c in range(chosen.shape[0]):
+        length += w[c] * w[c]
     for _ in range(sweeps):
         for c in range(chosen.shape[0]):
             norm = norms[c]
@@ -119,14 +125,14 @@ def column_sweeps(
             q = shift * means[c] * weight
             for i in range(first, last):
                 q += data[i] * weights[indices[i]] * residual[indices[i]]
-            rho = q + norm * w[c]
-            rest = max(square + 2.0 * w[c] * q + norm * w[c] * w[c], 0.0)
-            new = best_coefficient(rest, rho, norm, thresholds[c], positive)
+            rho = np.sqrt(square)
+            ridge = radius * rho / np.sqrt(length) if length > 0.0 else 0.0
+            new = shrink(q + norm * w[c], thresholds[c] * rho, positive) / (norm + ridge)
             moved = new - w[c]
             if moved != 0.0:
                 square = max(square - 2.0 * moved * q + moved * moved * norm, 0.0)
+                length = max(length + moved * (new + w[c]), 0.0)
                 shift += moved * means[c]
                 for i in range(first, last):
                     residual[indices[i]] -= moved * data[i]
                 w[c] = new
-    return square

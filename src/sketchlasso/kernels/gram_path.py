@@ -1,17 +1,17 @@
 """The path of one problem, given by the Gram matrix of its columns, knot by knot.
 
 Without a radius the solution of a penalty alpha is that of the LASSO with lambda = alpha ||r||,
-and piecewise linear in lambda (see :mod:`sketchlasso.kernels.homotopy`, which walks the same
-path by an orthonormal basis). On a face, active columns A with signs, let v = X'y and
+and piecewise linear in lambda. On a face, active columns A with signs, let v = X'y and
 
     G_AA b = v_A,    G_AA z = (f sign)_A
 
     w_A = b - lambda z,    X'r = (v - G_A b) + lambda G_A z,    ||r||^2 = C + lambda^2 E
 
-with C = ||y||^2 - v_A'b and E = z'(f sign)_A. A knot costs |A| p operations for the correlations
-and |A|^2 for the Cholesky factor, a fraction of the cost of the basis while few columns are
-active. Products with G square the condition number of the columns, so the walk ends where columns
-depend on each other; other solvers continue from there. It also ends in an exact fit.
+with C = ||y||^2 - v_A'b and E = z'(f sign)_A. A knot costs |A|^2 operations for the Cholesky factor
+and |A| per column for the correlations. Only columns near their threshold are watched at every
+knot; at every solution all columns are checked, and those to watch are chosen again. Products with
+G square the condition number of the columns, so the walk ends where columns depend on each other;
+another solver continues from there. It also ends in an exact fit.
 """
 
 from __future__ import annotations
@@ -30,9 +30,12 @@ DEPENDENT = 1e-9
 VANISHED = 1e-9
 # Correlations below this share of ||x_j|| ||y|| are rounding: the column never enters.
 BLIND = 1e-12
-# A start is on the path where it violates no threshold by more than this share.
+# No threshold of a point on the path is violated by more than this share.
 ON_PATH = 1e-6
-
+# Columns are watched from this share of their threshold on, and chosen again where lambda has
+# fallen by the second share since they were.
+WATCHED = 0.7
+REFRESHED = 0.85
 
 # Rows of the arrays of columns: v_j = x_j'y, the penalty factor, the correlation below which only
 # rounding is left (inf for a column that cannot enter), the correlation at lambda = 0, and its
@@ -40,25 +43,39 @@ ON_PATH = 1e-6
 V, FACTOR, BLIND_AT, AT_ZERO, PER_LAMBDA = range(5)
 # Rows of the arrays of active columns: f_j sign_j, b and z.
 SLOPE, FIT, MOVE = range(3)
+# Entries of a place: lambda, the column that has just left (-1: none), its sign, the column that
+# has just entered (-1: none).
+LEVEL, LEFT, LEFT_SIGN, ENTERED = range(4)
+# Why a walk ended: all penalties are solved or it can go no further, the fit is exact and stays the
+# same for smaller penalties, knots remain, a column that was not watched is beyond its threshold.
+ENDED, EXACT, MORE, MISSED = range(4)
 
 
 class GramPath(NamedTuple):
     """The problem of a walk, and its face. Each array adds compile time, so there are few.
 
     G (c, c) is the Gram matrix, of which the leading (p, p) part is used; `columns` (5, p) has the
-    rows named above. The face has L (most, most), the Cholesky factor of the Gram matrix of the
-    active columns, `active` (most,) and `parts` (3, most), whose rows are named above; the first
-    entries of them are in use. `total` is ||y||^2. With `squared` penalties are lambdas.
+    rows named above, and `near` (5, p) the same of the watched columns, whose numbers are in
+    `watch` (p,). The face has L (most, most), the Cholesky factor of the Gram matrix of the
+    active columns, their lines of G at the watched columns (most, p), `active` (most,) and `parts`
+    (3, most), whose rows are named above; the first entries of them are in use. `place` (4,) is
+    where on the path it is. `total` is ||y||^2. With `squared` penalties are lambdas, with
+    `narrow` only columns near their thresholds are watched.
     """
 
     G: Matrix
     columns: Matrix
+    near: Matrix
+    watch: Indices
     L: Matrix
+    lines: Matrix
     active: Indices
     parts: Matrix
+    place: Vector
     total: float
     positive: bool
     squared: bool
+    narrow: bool
 
 
 class Solutions(NamedTuple):
@@ -84,16 +101,64 @@ def blank_solutions(count: int, most: int, facts: int = 5) -> Solutions:
     )
 
 
-def blank_face(most: int) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Space for a face of at most `most` columns: L, `active` and `parts` of a path."""
-    return np.zeros((most, most)), np.zeros(most, dtype=np.int64), np.zeros((3, most))
+def gram_path(
+    G: FloatArray,
+    v: FloatArray,
+    factor: FloatArray,
+    most: int,
+    total: float,
+    positive: bool,
+    squared: bool,
+    narrow: bool,
+) -> GramPath:
+    """A path with v = X'y (p,) and penalty factors (p,) that begins at lambda = inf.
 
-
-def column_rows(v: FloatArray, factor: FloatArray) -> FloatArray:
-    """The `columns` (5, p) of a path with v = X'y (p,) and penalty factors (p,) > 0."""
-    columns = np.empty((5, len(v)))
+    Columns of length zero and those without a finite factor never enter. At most `most` columns
+    are active.
+    """
+    p = len(v)
+    columns = np.zeros((5, p))
     columns[V], columns[FACTOR] = v, factor
-    return columns
+    squares = np.diagonal(G)[:p]
+    columns[BLIND_AT] = BLIND * np.sqrt(np.maximum(squares, 0.0) * total)
+    columns[BLIND_AT, ~((squares > 0.0) & np.isfinite(factor))] = np.inf
+    return GramPath(
+        G,
+        columns,
+        np.empty((5, p)),
+        np.arange(p),
+        np.zeros((most, most)),
+        np.zeros((most, p)),
+        np.zeros(most, dtype=np.int64),
+        np.zeros((3, most)),
+        np.array([np.inf, -1.0, 0.0, -1.0]),
+        total,
+        positive,
+        squared,
+        narrow,
+    )
+
+
+def begin_at(path: GramPath, level: float, support: IntArray, signs: FloatArray) -> int:
+    """Go to the face of a support (s,) with signs (s,), at a lambda.
+
+    Returns s, or -1 where there is no room or the columns depend on each other.
+    """
+    count = len(support)
+    if count > len(path.active):
+        return -1
+    part = path.G[np.ix_(support, support)]
+    try:
+        factor = np.linalg.cholesky(part)
+    except np.linalg.LinAlgError:
+        return -1
+    if not (np.diagonal(factor) ** 2 > DEPENDENT * np.diagonal(part)).all():
+        return -1
+    path.L[:count, :count], path.active[:count] = factor, support
+    path.parts[SLOPE, :count] = signs * path.columns[FACTOR, support]
+    path.columns[BLIND_AT, support] = np.inf
+    path.place[:] = level, -1.0, 0.0, -1.0
+    return count
 
 
 @kernel(fast=True)
@@ -140,10 +205,10 @@ def remove_column(L: Matrix, active: Indices, slopes: Vector, count: int, positi
 
 @kernel(fast=True)
 def solve_face(
-    G: Matrix, columns: Matrix, L: Matrix, active: Indices, parts: Matrix, count: int
+    columns: Matrix, L: Matrix, active: Indices, parts: Matrix, count: int
 ) -> tuple[float, float]:
-    """Write b, z, v - G_A b and G_A z of a face; returns v_A'b and E."""
-    v, at_zero, per_lambda = columns[V], columns[AT_ZERO], columns[PER_LAMBDA]
+    """Write b and z of a face; returns v_A'b and E."""
+    v = columns[V]
     slopes, b, z = parts[SLOPE], parts[FIT], parts[MOVE]
     explained = 0.0
     E = 0.0
@@ -167,19 +232,52 @@ def solve_face(
         for j in range(i):
             b[j] -= row[j] * fit
             z[j] -= row[j] * move
-    for j in range(len(v)):
+    return explained, E
+
+
+@kernel(fast=True)
+def correlate(
+    columns: Matrix, p: int, lines: Matrix, rows: Indices, parts: Matrix, count: int
+) -> None:
+    """Write v - G_A b and G_A z of p columns, for which the lines of A in G are given."""
+    v, at_zero, per_lambda = columns[V], columns[AT_ZERO], columns[PER_LAMBDA]
+    b, z = parts[FIT], parts[MOVE]
+    for j in range(p):
         at_zero[j] = v[j]
         per_lambda[j] = 0.0
     # Two lines of G at a time: half as many passes over the sums.
     for i in range(0, count, 2):
-        row, fit, move = G[active[i]], b[i], z[i]
+        row, fit, move = lines[rows[i]], b[i], z[i]
         other, fit_other, move_other = row, 0.0, 0.0
         if i + 1 < count:
-            other, fit_other, move_other = G[active[i + 1]], b[i + 1], z[i + 1]
-        for j in range(len(v)):
+            other, fit_other, move_other = lines[rows[i + 1]], b[i + 1], z[i + 1]
+        for j in range(p):
             at_zero[j] -= fit * row[j] + fit_other * other[j]
             per_lambda[j] += move * row[j] + move_other * other[j]
-    return explained, E
+
+
+@kernel()
+def choose_watched(path: GramPath, count: int, lam: float) -> int:
+    """Copy the columns near their thresholds at a lambda into `near`; returns how many.
+
+    All where lambda is inf. Their correlations on the face must be known.
+    """
+    G, columns, near, watch, _, lines, active, _, _, _, positive, _, _ = path
+    found = 0
+    for j in range(columns.shape[1]):
+        size = columns[AT_ZERO, j] + lam * columns[PER_LAMBDA, j] if lam < np.inf else np.inf
+        if size < 0.0 and not positive:
+            size = -size
+        # Active columns are at their threshold, but for rounding.
+        if size >= WATCHED * lam * columns[FACTOR, j]:
+            watch[found] = j
+            for row in range(5):
+                near[row, found] = columns[row, j]
+            found += 1
+    for i in range(count):
+        for k in range(found):
+            lines[i, k] = G[active[i], watch[k]]
+    return found
 
 
 @kernel()
@@ -276,14 +374,14 @@ def lambda_of(low: float, high: float, C: float, E: float, alpha: float, squared
 
 @kernel(fast=True)
 def worst_correlation(columns: Matrix, lam: float, positive: bool) -> float:
-    """Largest |x_j'r| / f_j over the columns, one-sided where coefficients are >= 0."""
+    """Largest |x_j'r| / f_j over the penalised columns, one-sided where coefficients are >= 0."""
     factor, at_zero, per_lambda = columns[FACTOR], columns[AT_ZERO], columns[PER_LAMBDA]
     worst = 0.0
     for j in range(len(factor)):
         size = at_zero[j] + lam * per_lambda[j]
         if size < 0.0 and not positive:
             size = -size
-        if size > worst * factor[j]:
+        if size > worst * factor[j] and factor[j] > 0.0:
             worst = size / factor[j]
     return worst
 
@@ -305,7 +403,7 @@ def write_solution(
         slope, column = parts[SLOPE, i], active[i]
         w = parts[FIT, i] - lam * parts[MOVE, i]
         # Rounding at a knot may leave a coefficient on the wrong side of zero.
-        if not w * slope > 0.0:
+        if slope != 0.0 and not w * slope > 0.0:
             w = 0.0
         indices[i] = column
         values[i] = w
@@ -315,36 +413,65 @@ def write_solution(
 
 
 @kernel()
+def position_of(watch: Indices, count: int, column: int) -> int:
+    """Where a column stands among the watched ones, in order; -1 where it does not."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if watch[middle] < column:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < count and watch[low] == column else -1
+
+
+@kernel()
 def walk_gram(
-    path: GramPath, count: int, level: float, alphas: Vector, out: Solutions
-) -> tuple[np.int64, int, int, bool]:
-    """Solutions at decreasing penalties from a point of the path.
+    path: GramPath, count: int, done: int, alphas: Vector, out: Solutions, most_knots: int
+) -> tuple[int, int, int, int]:
+    """Solutions at decreasing penalties from a place on the path, after the first `done` of them.
 
     Returns the number of solutions, of knots and of active columns (-1 if the face is unusable),
-    and whether the path ends in an exact fit: the coefficients of every smaller penalty are then b.
+    and why the walk ended. In an exact fit the coefficients of every smaller penalty are b.
 
-    The walk starts at the solution of lambda = `level` (inf: none), whose face holds `count`
-    columns, with the columns that cannot enter barred. `alphas` (a,) decrease. Fewer than a
-    solutions are found where the walk has to end.
+    `count` columns are active at the start. After `most_knots` knots the walk can be continued.
     """
-    G, columns, L, active, parts, total, positive, squared = path
+    G, columns, near, watch, L, lines, active, parts, place, total, positive, squared, narrow = path
     indices, values, counts, facts = out
-    v, factor, blind = columns[V], columns[FACTOR], columns[BLIND_AT]
-    at_zero, per_lambda = columns[AT_ZERO], columns[PER_LAMBDA]
     slopes, fit, moves = parts[SLOPE], parts[FIT], parts[MOVE]
-    # With plain constants, Numba would compile every callee for the constants as well.
-    done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
-    knots, high, left_sign, exact = 0, level, 0.0, False
-    while count >= 0:
-        explained, E = solve_face(G, columns, L, active, parts, count)
+    order = np.arange(L.shape[0])
+    high, left, left_sign = place[LEVEL], np.int64(place[LEFT]), place[LEFT_SIGN]
+    entered = np.int64(place[ENTERED])
+    knots, why, refreshed, fresh = 0, ENDED, np.inf, True
+    watched = np.int64(0)
+    while True:
+        explained, E = solve_face(columns, L, active, parts, count)
         C = total - explained
-        if knots == 0 and level < np.inf:
-            worst = worst_correlation(columns, level, positive)
-            if not worst <= (1.0 + ON_PATH) * level:
-                count = -1
+        known = fresh or high < REFRESHED * refreshed
+        if known:
+            correlate(columns, columns.shape[1], G, active, parts, count)
+            if (
+                high < np.inf
+                and not worst_correlation(columns, high, positive) <= (1.0 + ON_PATH) * high
+            ):
+                if fresh:
+                    count = -1
+                else:
+                    why = MISSED
                 break
-        enter, column, sign = entering(
-            at_zero, per_lambda, factor, blind, positive, left, left_sign
+            refreshed = high if narrow else 0.0
+            watched = choose_watched(path, count, high if narrow else np.inf)
+            fresh = False
+        else:
+            correlate(near, watched, lines, order, parts, count)
+        enter, spot, sign = entering(
+            near[AT_ZERO, :watched],
+            near[PER_LAMBDA, :watched],
+            near[FACTOR, :watched],
+            near[BLIND_AT, :watched],
+            positive,
+            position_of(watch, watched, left),
+            left_sign,
         )
         leave, position = leaving(active, slopes, fit, moves, count, high, entered)
         low = max(min(enter, high), leave)
@@ -352,35 +479,62 @@ def walk_gram(
         # to one alpha, and the path goes on with smaller ones where a column leaves.
         saturated = not VANISHED * total < C
         if position == -2 or (saturated and (squared or low == 0.0)):
-            exact = saturated and position == -1
+            why = EXACT if saturated and position == -1 else ENDED
             break
         least = np.inf if saturated else smallest_alpha(low, C, E, squared)
+        missed = False
         while done < len(alphas) and alphas[done] >= least:
             lam = lambda_of(low, high, C, E, alphas[done], squared)
-            fitted, l1 = write_solution(v, active, parts, count, lam, indices[done], values[done])
+            if not known:
+                correlate(columns, columns.shape[1], G, active, parts, count)
+                known = True
+            worst = worst_correlation(columns, lam, positive)
+            missed = narrow and not worst <= (1.0 + ON_PATH) * lam
+            if missed:
+                break
+            fitted, l1 = write_solution(
+                columns[V], active, parts, count, lam, indices[done], values[done]
+            )
             counts[done] = count
             fact = facts[done]
             fact[0] = lam
             fact[1] = C + lam * lam * E
             fact[2] = total - fitted
-            fact[3] = worst_correlation(columns, lam, positive)
+            fact[3] = worst
             fact[4] = l1
             done += 1
+        if missed:
+            why = MISSED
+            break
         knots += 1
         if done == len(alphas) or low == 0.0 or (enter >= low and count == L.shape[0]):
             break
-        high, left, entered = low, np.int64(-1), np.int64(-1)
+        high, left, left_sign, entered = low, np.int64(-1), 0.0, np.int64(-1)
         if enter >= low:
-            blind[column] = np.inf
+            column = watch[spot]
+            columns[BLIND_AT, column] = np.inf
+            near[BLIND_AT, spot] = np.inf
             if append_column(G, L, active, count, column):
                 active[count] = column
-                slopes[count] = sign * factor[column]
+                slopes[count] = sign * columns[FACTOR, column]
+                for k in range(watched):
+                    lines[count, k] = G[column, watch[k]]
                 entered = column
                 count += 1
         else:
             left = active[position]
             left_sign = np.sign(slopes[position])
-            blind[left] = BLIND * np.sqrt(G[left, left] * total)
+            columns[BLIND_AT, left] = BLIND * np.sqrt(G[left, left] * total)
+            here = position_of(watch, watched, left)
+            if here >= 0:
+                near[BLIND_AT, here] = columns[BLIND_AT, left]
+            for i in range(position, count - 1):
+                for k in range(watched):
+                    lines[i, k] = lines[i + 1, k]
             remove_column(L, active, slopes, count, position)
             count -= 1
-    return done, knots, count, exact
+        if knots >= most_knots:
+            why = MORE
+            break
+    place[LEVEL], place[LEFT], place[LEFT_SIGN], place[ENTERED] = high, left, left_sign, entered
+    return done, knots, count, why

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.exact import WHOLE_COLUMNS, Descent, exact_alpha_max
+from sketchlasso.exact import Descent, exact_alpha_max
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import map_items, single_blas_thread
 from sketchlasso.problem.terms import alpha_grid
@@ -24,6 +24,8 @@ from sketchlasso.types import FloatArray, IntArray
 
 # Penalties solved before the entered features are counted again.
 STAGE = 4
+# With more columns row sets seldom have Gram matrices of all of them.
+MANY_COLUMNS = 1500
 # Bytes that the Gram matrices of the row sets at work may take together.
 GRAM_BYTES = 2**28
 
@@ -102,7 +104,7 @@ def _on_data(task: Task, rows: RowSets, count: int, alphas: FloatArray) -> list[
 
 def _groups(rows: RowSets, n: int) -> Iterator[RowSets]:
     """Row sets whose Gram matrices, where they hold all n columns, fit into memory together."""
-    size = len(rows) if n > WHOLE_COLUMNS else max(2, GRAM_BYTES // (8 * n**2))
+    size = len(rows) if n > MANY_COLUMNS else max(2, GRAM_BYTES // (8 * n**2))
     for first in range(0, len(rows), size):
         yield RowSets(rows.n_samples, rows.sets[first : first + size])
 

@@ -200,7 +200,6 @@ def fit_exact(task: Task, rows: RowSets) -> Path:
         rows=rows,
         terms=task.terms,
         tol=settings.tol,
-        start=task.start,
         n_threads=settings.n_threads,
         callback=settings.callback,
     )

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.kernels.newton import NO_ROOT
-from sketchlasso.kernels.support import (
+from sketchlasso.kernels.gram_solver import (
     ENTRY,
     SEARCH_ROUNDS,
     SHARE_OF_INTERPOLATION,
@@ -16,6 +15,7 @@ from sketchlasso.kernels.support import (
     search_instance,
     strongest_rows,
 )
+from sketchlasso.kernels.newton import NO_ROOT
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread

@@ -124,9 +124,9 @@ def test_few_columns_at_a_time_give_the_same(monkeypatch, m, n, first):
     options = {"targets": np.arange(0, n + 2, 3), "predictors": np.arange(1, n + 2), "tol": 1e-9}
     alphas = np.geomspace(0.6, 0.1, 6) * np.sqrt(m)
     whole = nodewise(X, alphas, **options)
-    monkeypatch.setattr("sketchlasso.exact.many_targets.MOST_AT_FIRST", first)
-    monkeypatch.setattr("sketchlasso.exact.many_targets.MOST_JOINING", first)
-    monkeypatch.setattr("sketchlasso.exact.many_targets.LOOKS", 12)
+    monkeypatch.setattr("sketchlasso.exact.many.MOST_AT_FIRST", first)
+    monkeypatch.setattr("sketchlasso.exact.many.MOST_JOINING", first)
+    monkeypatch.setattr("sketchlasso.exact.many.LOOKS", 12)
     few = nodewise(X, alphas, **options)
     assert few.solved.all()
     assert few.relative_gap.max() <= 1e-9

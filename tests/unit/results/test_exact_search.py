@@ -225,7 +225,7 @@ def test_responses_end_on_their_own():
 def test_responses_in_groups_are_responses_at_once(monkeypatch):
     X, Y = make(t=5)
     at_once = cross_validate(None, X, Y, alphas=20)
-    monkeypatch.setattr("sketchlasso.exact.descent.WHOLE_COLUMNS", 0)
+    monkeypatch.setattr("sketchlasso.exact.solve.WHOLE_BYTES", 0)
     monkeypatch.setattr("sketchlasso.results.exact_search.CHAINS_AT_ONCE", 12)
     held = []
     original = Descent.forget

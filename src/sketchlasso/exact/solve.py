@@ -1,40 +1,42 @@
-"""Square-root LASSO problems on the full data: all chains, walked down the penalties together."""
+"""Square-root LASSO problems on the full data: all paths, walked down the penalties together."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from sketchlasso.data import as_responses
 from sketchlasso.errors import InvalidInputError, unaccepted
-from sketchlasso.exact.chain import Chain, Solved
 from sketchlasso.exact.columns import Columns, DenseColumns, TrainingRows, as_columns
-from sketchlasso.exact.knots import TotalGram, TrainingGram
+from sketchlasso.exact.gram import TotalGram, TrainingGram, whole_grams
 from sketchlasso.exact.ledger import ExactLedger, ExactSolution
-from sketchlasso.exact.point import Target
-from sketchlasso.instances.rows import RowSet, RowSets, all_rows
+from sketchlasso.exact.path import FEW_ROWS, Chain, Solved
+from sketchlasso.exact.target import Target
+from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.linalg.threads import map_items, single_blas_thread, thread_count
 from sketchlasso.problem.terms import Terms
 from sketchlasso.solvers.settings import Progress, StopSolve
 from sketchlasso.solvers.solution import Stopwatch
-from sketchlasso.types import FloatArray, IntArray, SparseRows
+from sketchlasso.types import FloatArray, IntArray
 
-# A row set and a response, which have one chain.
+# A row set and a response, which have one path.
 Key: TypeAlias = tuple[int, int]
-Found = TypeVar("Found")
-# Support and values to start from, of a row set, a response and a number in the ledger.
-Start: TypeAlias = Callable[[int, int, int], tuple[IntArray, FloatArray]]
+Result = TypeVar("Result")
 # Penalties and solutions at some lambdas.
 Descended: TypeAlias = tuple[FloatArray, list[Solved]]
-# Up to this many columns one Gram matrix of all of them serves all responses.
-WHOLE_COLUMNS = 1500
-# Rows of dense data up to which the Gram matrix of a row set is summed from its own rows.
-FEW_ROWS = 500
+# Products with X that a path takes about, unless the Gram matrix of all columns is known.
+PRODUCTS = 100
+# Operations of a Gram matrix in the time that reading an entry of X takes, and the times that each
+# entry of such a matrix is read or written.
+SPEED = 16
+PASSES = 8
+# Bytes that the Gram matrices of all row sets may take together.
+WHOLE_BYTES = 2**31
 # Rounds per problem: each solves it on the working columns and checks all of X.
 MAX_ROUNDS = 100
 # With an intercept, and every feature penalised alike.
@@ -46,10 +48,10 @@ def solve_exact(
     y: ArrayLike,
     alphas: ArrayLike,
     *,
+    radius: float = 0.0,
     rows: RowSets | None = None,
     terms: Terms = DEFAULT_TERMS,
     tol: float = 1e-4,
-    start: SparseRows | None = None,
     max_rounds: int = MAX_ROUNDS,
     n_threads: int = -1,
     callback: Callable[[Progress], None] | None = None,
@@ -58,14 +60,13 @@ def solve_exact(
 
     ::
 
-        minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
+        minimise over w, b    || y - X w - b ||_W  +  radius ||w||_2  +  alpha * sum_j f_j |w_j|
 
     X (m, n) is an array or a sparse matrix, which is never made dense beyond the working columns.
     Responses are (m,) or (m, t), penalties (a,) or (t, a), > 0 and in any order; `rows` are folds,
     deletions or weights. `tol` is the relative duality gap on the full data at which a problem
-    counts as solved, within `max_rounds` rounds. `start` (B, n) are coefficients to start from,
-    such as the sketched solution; any are allowed. As many chains of penalties as there are
-    threads are solved side by side.
+    counts as solved, within `max_rounds` rounds. As many paths as there are threads are solved side
+    by side.
 
     Instances are ordered (row set, response, alpha), alpha fastest and as given. Those that fell
     short carry a status, never an exception. A callback that raises :class:`StopSolve` ends the
@@ -77,16 +78,15 @@ def solve_exact(
         raise unaccepted("max_rounds", max_rounds, "at least 1")
     threads = thread_count(n_threads, "n_threads")
     with Stopwatch() as watch, single_blas_thread():
-        descent = Descent(X, y, rows, terms, tol, threads, max_rounds, knots=start is None)
+        descent = Descent(X, y, rows, terms, tol, threads, max_rounds, radius)
         grid = _checked_alphas(alphas, descent.Y.shape[1])
         shape, n = (len(descent.rows), *grid.shape), descent.columns.shape[1]
-        first = None if start is None else _starts(start, shape, n)
         ledger = ExactLedger(shape, n, tol, callback)
         order = np.argsort(-grid, axis=1, kind="stable")
         keys = [(row, response) for row in range(shape[0]) for response in range(shape[1])]
         penalties = [line[places] for line, places in zip(grid, order, strict=True)]
         try:
-            descent.solve(keys, penalties, list(order), ledger, first, keep=False)
+            descent.solve(keys, penalties, list(order), ledger, keep=False)
         except StopSolve:
             # The problems that were not reached get w = 0 and its objective.
             for key in keys:
@@ -99,64 +99,32 @@ def exact_alpha_max(
     X: Any,
     y: ArrayLike,
     *,
+    radius: float = 0.0,
     rows: RowSets | None = None,
     terms: Terms = DEFAULT_TERMS,
 ) -> FloatArray:
     """Smallest penalty (t,) at which every penalised coefficient is zero.
 
-    Unpenalised features are fitted first; r is their residual. Then
+    Unpenalised features are fitted first; r is their residual. Without a radius
     alpha_max = max_j |x_j'W r| / (f_j ||r||_W) (one-sided where w >= 0).
 
     Parameters are those of :func:`solve_exact`; of several row sets the largest counts.
     """
     columns, Y, rows = _checked_data(X, y, rows, terms)
-    factor = terms.factors(columns.shape[1])
+    factor, radius = terms.factors(columns.shape[1]), _checked_radius(radius)
     largest = np.zeros(Y.shape[1])
     for row_set in rows:
         training = TrainingRows(columns, row_set, terms.fit_intercept)
         for response, own in enumerate(Y.T):
-            target = Target(training, own, factor, terms.positive)
+            target = Target(training, own, factor, terms.positive, radius)
             largest[response] = max(largest[response], target.alpha_max())
     return largest
 
 
-class _RowSet:
-    """Rows of a row set, and the Gram matrix of `shared` columns; None where chains have theirs."""
-
-    def __init__(
-        self,
-        training: TrainingRows,
-        row_set: RowSet,
-        shared: IntArray | None,
-        total: TotalGram | None,
-    ) -> None:
-        columns, m = training.columns, training.columns.shape[0]
-        self.training, self._shared = training, shared
-        downdate = total is not None and row_set.weights is None
-        downdate = downdate and 2 * len(row_set.removed) < m
-        self._total = total if downdate else None
-        held_out = downdate and len(row_set.removed) > 0
-        self._held_out = columns.rows(row_set.removed) if held_out else None
-
-    @cached_property
-    def shared_gram(self) -> TrainingGram | None:
-        """The Gram matrix that the chains share; made before several threads need it."""
-        if self._shared is None:
-            return None
-        gram = TrainingGram(self.training, self._total, self._held_out)
-        gram.include(self._shared)
-        return gram
-
-    def gram(self) -> TrainingGram:
-        """The Gram matrix of all columns, or a new one that grows."""
-        return self.shared_gram or TrainingGram(self.training, self._total, self._held_out)
-
-
 class Descent:
-    """The chains of row sets x responses, each at its own place on its path.
+    """The paths of row sets x responses, each at its own place.
 
-    The parameters are those of :func:`solve_exact`; with `knots` they walk along the
-    knots of the paths where possible.
+    The parameters are those of :func:`solve_exact`.
     """
 
     def __init__(
@@ -168,62 +136,63 @@ class Descent:
         tol: float,
         n_threads: int = 1,
         max_rounds: int = MAX_ROUNDS,
-        knots: bool = True,
+        radius: float = 0.0,
     ) -> None:
         self.columns, self.Y, self.rows = _checked_data(X, y, rows, terms)
-        self._factor, self._positive = terms.factors(self.columns.shape[1]), bool(terms.positive)
+        m, n = self.columns.shape
+        self._factor, self._positive = terms.factors(n), bool(terms.positive)
+        self._radius = _checked_radius(radius)
         self._tol, self._max_rounds, self._n_threads = tol, max_rounds, n_threads
-        self._knots = knots
-        chains = len(self.rows) * self.Y.shape[1]
-        total = TotalGram(self.columns) if chains > 1 and self._shares_total else None
-        shared = np.flatnonzero(np.isfinite(self._factor)) if self.shares_gram else None
-        self._rows = [
-            _RowSet(TrainingRows(self.columns, own, terms.fit_intercept), own, shared, total)
-            for own in self.rows
-        ]
+        self._training = [TrainingRows(self.columns, own, terms.fit_intercept) for own in self.rows]
+        dense, chains = isinstance(self.columns, DenseColumns), len(self.rows) * self.Y.shape[1]
+        # Whether a row set has one Gram matrix of all columns, which its responses share: where
+        # there is memory for it, and where it takes less time than the products it saves.
+        size, sets = self.columns.size, len(self.rows)
+        time = size / m * (size if not dense else n * m / SPEED) + PASSES * sets * n * n
+        self.shares_gram = time <= PRODUCTS * chains * size and 8 * n * n * sets <= WHOLE_BYTES
+        self.shares_gram &= self._radius == 0.0
+        self._whole: list[FloatArray] | None = None
+        # Where few columns of many come into play, row sets use different ones, and products of few
+        # rows take less time than to read and write the matrix of all of them.
+        total = chains > 1 and not (dense and m <= FEW_ROWS)
+        self._total = TotalGram(self.columns) if total else None
         self._chains: dict[Key, Chain] = {}
-
-    @property
-    def shares_gram(self) -> bool:
-        """Whether the responses of a row set share one Gram matrix of all columns.
-
-        A single one that starts near its solution needs few columns.
-        """
-        serves = self._knots or self.Y.shape[1] > 1
-        return serves and self.columns.shape[1] <= WHOLE_COLUMNS
-
-    @property
-    def _shares_total(self) -> bool:
-        """Whether Gram matrices of row sets are those of all rows less the rows held out.
-
-        Where few columns of many come into play, row sets use different ones, and products of few
-        rows take less time than to read and write the matrix of all of them.
-        """
-        few = self.columns.shape[0] <= FEW_ROWS and isinstance(self.columns, DenseColumns)
-        return self.shares_gram or not few
+        self._stop, self._lock = threading.Event(), threading.Lock()
 
     def target(self, row_set: int, response: int) -> Target:
         """One response on one row set."""
-        training = self._rows[row_set].training
-        return Target(training, self.Y[:, response], self._factor, self._positive)
+        training, y = self._training[row_set], self.Y[:, response]
+        return Target(training, y, self._factor, self._positive, self._radius)
 
     def chain(self, row_set: int, response: int) -> Chain:
-        """The chain of a row set and a response, made on first use."""
+        """The path of a row set and a response, made on first use."""
         key = (row_set, response)
         if key not in self._chains:
-            shared = self._rows[row_set]
             self._chains[key] = Chain(
                 self.target(*key),
-                shared.gram(),
+                self._gram(row_set),
                 self._tol,
                 self._max_rounds,
-                self.shares_gram,
-                self._knots,
+                self._stop.is_set,
             )
         return self._chains[key]
 
+    def _gram(self, row_set: int) -> TrainingGram:
+        training, own = self._training[row_set], self.rows[row_set]
+        if self.shares_gram:
+            with self._lock:
+                if self._whole is None:
+                    self._whole = whole_grams(self._training, self._n_threads)
+                    for one, gram in zip(self._training, self._whole, strict=True):
+                        one.lengths = np.sqrt(np.diagonal(gram) + one.weight * one.means**2)
+            return TrainingGram(training, whole=self._whole[row_set])
+        if self._total is None or own.weights is not None or 2 * len(own.removed) >= len(self.Y):
+            return TrainingGram(training)
+        held_out = self.columns.rows(own.removed) if len(own.removed) else None
+        return TrainingGram(training, self._total, held_out)
+
     def forget(self, row_set: int, response: int) -> None:
-        """Free a chain that is not needed again."""
+        """Free a path that is not needed again."""
         self._chains.pop((row_set, response), None)
 
     def solve(
@@ -232,17 +201,15 @@ class Descent:
         alphas: Sequence[FloatArray],
         numbers: Sequence[IntArray],
         ledger: ExactLedger,
-        start: Start | None = None,
         keep: bool = True,
         others: Mapping[Key, FloatArray] | None = None,
     ) -> dict[Key, Descended]:
-        """Solve the next penalties of some chains, and record the solutions in the ledger.
+        """Solve the next penalties of some paths, and record the solutions in the ledger.
 
         Every response has decreasing penalties, smaller than those before, and their numbers in the
-        ledger. With coefficients to `start` from, chains are solved penalty by penalty. `keep` says
-        whether they go on later.
+        ledger. `keep` says whether the paths go on later.
 
-        Other chains descend to their next lambdas at the same time; returns the results of these.
+        Other paths descend to their next lambdas at the same time; returns the results of these.
         """
         others = others or {}
 
@@ -251,14 +218,9 @@ class Descent:
             if key in others:
                 return chain.descend(others[key])
             ledger.begin(*key, chain.target)
-            places, penalties = numbers[key[1]], alphas[key[1]]
-            if start is None:
-                for place, solved in zip(places, chain.advance(penalties), strict=True):
-                    ledger.record(*key, int(place), solved)
-            else:
-                for place, alpha in zip(places, penalties, strict=True):
-                    solved = chain.solve(float(alpha), start(*key, int(place)))
-                    ledger.record(*key, int(place), solved)
+            solutions = chain.advance(alphas[key[1]])
+            for place, solved in zip(numbers[key[1]], solutions, strict=True):
+                ledger.record(*key, int(place), solved)
             if not keep:
                 self.forget(*key)
             return None
@@ -271,16 +233,24 @@ class Descent:
         return {key: one for key, one in found.items() if one is not None}
 
     def descend(self, lambdas: Mapping[Key, FloatArray]) -> dict[Key, Descended]:
-        """Descend some chains to their next lambdas."""
+        """Descend some paths to their next lambdas."""
         return self._map(lambda key: self.chain(*key).descend(lambdas[key]), list(lambdas))
 
     def _map(
-        self, work: Callable[[Key], Found], keys: list[Key], stop: Callable[[], None] = lambda: None
-    ) -> dict[Key, Found]:
-        """Results of `work` on the keys of some chains, computed on several threads."""
-        for number in sorted({row_set for row_set, _ in keys}):
-            _ = self._rows[number].shared_gram
-        return dict(zip(keys, map_items(work, keys, self._n_threads, stop), strict=True))
+        self,
+        work: Callable[[Key], Result],
+        keys: list[Key],
+        stop: Callable[[], None] = lambda: None,
+    ) -> dict[Key, Result]:
+        """Results of `work` on the keys of some paths, computed on several threads."""
+        if keys and self.shares_gram:
+            self._gram(0)  # by all threads, before each of them walks a path
+
+        def end() -> None:
+            stop()
+            self._stop.set()
+
+        return dict(zip(keys, map_items(work, keys, self._n_threads, end), strict=True))
 
 
 def _checked_data(
@@ -293,6 +263,13 @@ def _checked_data(
     if rows.n_samples != m:
         raise InvalidInputError(f"the row sets are for {rows.n_samples} rows but X has {m}")
     return columns, as_responses(y, m), rows
+
+
+def _checked_radius(radius: float) -> float:
+    real = isinstance(radius, Real) and not isinstance(radius, bool | np.bool_)
+    if not (real and np.isfinite(radius) and radius >= 0):
+        raise unaccepted("radius", radius, "one finite number >= 0 without a sketch")
+    return float(radius)
 
 
 def _checked_alphas(alphas: ArrayLike, t: int) -> FloatArray:
@@ -310,20 +287,3 @@ def _checked_alphas(alphas: ArrayLike, t: int) -> FloatArray:
             "larger one, or a sketch, which takes 0 as well."
         )
     return grid
-
-
-def _starts(start: Any, shape: tuple[int, int, int], n: int) -> Start:
-    """Coefficients to start from, checked, by row set, response and number."""
-    rows = sparse.csr_array(start, dtype=np.float64)
-    size = int(np.prod(shape))
-    if rows.shape != (size, n):
-        raise InvalidInputError(f"start has shape {rows.shape}; pass ({size}, {n})")
-    if not np.isfinite(rows.data).all():
-        raise InvalidInputError("start contains NaN or infinity; pass finite coefficients")
-
-    def of(row_set: int, response: int, number: int) -> tuple[IntArray, FloatArray]:
-        row = (row_set * shape[1] + response) * shape[2] + number
-        part = slice(rows.indptr[row], rows.indptr[row + 1])
-        return rows.indices[part].astype(np.intp), rows.data[part]
-
-    return of

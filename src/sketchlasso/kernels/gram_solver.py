@@ -12,7 +12,8 @@ so that one coefficient, at the present x = rho and v = ||w||, is best at
 
 Such sweeps find the support. On it the objective is smooth, and Newton's method, of the size of
 the support and not of the sketch, solves the problem. A penalty takes a few microseconds, so the
-search can walk down the penalties until the requested number of coefficients is non-zero.
+search can walk down the penalties until the requested number of coefficients is non-zero. The
+problem on X itself (:mod:`sketchlasso.exact.working_set`) is solved by the same loops.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Reals, Vector, kernel
-from sketchlasso.kernels.coordinate import best_coefficient, subtract_multiple
 from sketchlasso.kernels.dense import (
     cholesky_in_place,
     cholesky_solve,
@@ -57,6 +57,8 @@ ALL_AT_ONCE = 0.98
 SMALLEST_SHARE = 1e-4
 # The search breaks no optimality condition by more than this share of the penalty.
 SEARCH_TOL = 1e-8
+# Penalties below this share of the largest count as this share of it in that condition.
+LITTLE = 1e-6
 # Rounds of the search. A row outside joins when it exceeds its threshold by more than this share.
 SEARCH_ROUNDS = 8
 ENTRY = 1e-7
@@ -78,6 +80,25 @@ class GramProblem(NamedTuple):
     thresholds: Vector  # (p,)
     radius: float
     nonneg: bool
+
+
+@kernel(fast=True)
+def subtract_multiple(q: Vector, row: Vector, factor: float, count: int) -> None:
+    """Subtract factor * row from q, on the first `count` entries."""
+    for i in range(count):
+        q[i] -= factor * row[i]
+
+
+@kernel()
+def best_step(rest: float, rho: float, norm: float, threshold: float) -> float:
+    """Minimiser over w >= 0 of  sqrt(rest - 2 rho w + norm w^2) + threshold w.
+
+    The slope vanishes at z = rho - norm w with z = t sqrt(e + z^2 / norm), e = rest - rho^2 / norm.
+    """
+    if norm <= threshold * threshold or rho <= threshold * np.sqrt(rest):
+        return 0.0
+    beyond = max(rest * norm - rho * rho, 0.0)
+    return max((rho - threshold * np.sqrt(beyond / (norm - threshold * threshold))) / norm, 0.0)
 
 
 @kernel(fast=True)
@@ -113,7 +134,7 @@ def leave_zero(problem: GramProblem, w: Vector) -> float:
     for i in range(p):
         if w[i] != 0.0:
             norm += w[i] * dot(G[i], w)
-    step = best_coefficient(total, inner, norm, radius * np.sqrt(square) + l1, True)
+    step = best_step(total, inner, norm, radius * np.sqrt(square) + l1)
     for j in range(p):
         w[j] *= step
     return max(total - 2.0 * step * inner + step * step * norm, 0.0)
@@ -181,14 +202,14 @@ def newton_move(
 
     Returns rho^2, whether it moved, and whether all kept their sign.
     """
-    G, _, _, thresholds, radius, _ = problem
+    G, _, _, thresholds, radius, nonneg = problem
     before = objective(square, w, thresholds, radius)
     step, trial, seen, t = work[2], work[3], work[4], 1.0
     for attempt in range(HALVINGS + 1):
         if attempt == HALVINGS:
             for i in range(active.shape[0]):
                 j = active[i]
-                if w[j] * (w[j] + t * step[i]) < 0.0:
+                if w[j] * (w[j] + t * step[i]) < 0.0 and (nonneg or thresholds[j] > 0.0):
                     t = -w[j] / step[i]
         copy_to(w, trial)
         copy_to(q, seen)
@@ -197,7 +218,7 @@ def newton_move(
             j = active[i]
             new = w[j] + t * step[i]
             # The coefficient that reaches zero first must be exactly zero despite rounding.
-            if new * w[j] <= 1e-14 * w[j] * w[j]:
+            if new * w[j] <= 1e-14 * w[j] * w[j] and (nonneg or thresholds[j] > 0.0):
                 new, whole = 0.0, False
             moved = new - w[j]
             after = after - 2.0 * moved * seen[j] + moved * moved * G[j, j]
@@ -217,7 +238,7 @@ def violation(problem: GramProblem, q: Vector, w: Vector, square: float) -> floa
     """Largest violation of the optimality conditions, relative to the threshold."""
     thresholds, radius, nonneg = problem.thresholds, problem.radius, problem.nonneg
     rho, v = np.sqrt(square), np.sqrt(dot(w, w))
-    worst = 0.0
+    worst, least = 0.0, LITTLE * np.max(thresholds)
     for j in range(w.shape[0]):
         slope = q[j] / rho
         if w[j] != 0.0:
@@ -225,18 +246,18 @@ def violation(problem: GramProblem, q: Vector, w: Vector, square: float) -> floa
         else:
             miss = max((slope if nonneg else abs(slope)) - thresholds[j], 0.0)
         if miss > 0.0:
-            worst = max(worst, miss / thresholds[j])
+            worst = max(worst, miss / max(thresholds[j], least))
     return worst
 
 
 @kernel()
 def solve_on_gram(
-    problem: GramProblem, q: Vector, w: Vector, square: float, work: Scratch
+    problem: GramProblem, q: Vector, w: Vector, square: float, tol: float, work: Scratch
 ) -> float:
     """Solve the problem of these rows; q = b - G w and w (p,) change in place.
 
     `square` is rho^2 at w; from w = 0 it first moves along the steepest direction. Ends when no
-    optimality condition is violated by more than SEARCH_TOL of its threshold. Returns rho^2, or NaN
+    optimality condition is violated by more than `tol` of its threshold. Returns rho^2, or NaN
     if the fit becomes exact or the steps do not suffice.
     """
     p = w.shape[0]
@@ -265,12 +286,12 @@ def solve_on_gram(
                 return square
             slope = newton_step(problem, q, w, square, active[:count], work)
             square, moved, whole = newton_move(problem, q, w, square, active[:count], work)
-            if not moved or (whole and slope <= SEARCH_TOL * SEARCH_TOL * np.sqrt(square)):
+            if not moved or (whole and slope <= tol * tol * np.sqrt(square)):
                 break
         miss = violation(problem, q, w, square)
-        if miss <= SEARCH_TOL:
+        if miss <= tol:
             return square
-    return square if miss <= ENOUGH * SEARCH_TOL else np.nan
+    return square if miss <= ENOUGH * tol else np.nan
 
 
 @kernel()
@@ -309,7 +330,7 @@ def search_size(
         if alpha < SMALLEST_SHARE * largest:
             return high, found
         problem = GramProblem(G, b, total, alpha * factor, radius, nonneg)
-        square = solve_on_gram(problem, q, here, square, work)
+        square = solve_on_gram(problem, q, here, square, SEARCH_TOL, work)
         count = 0
         for j in range(p):
             count += here[j] != 0.0

@@ -10,15 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sketchlasso.exact.knots import MOST_ACTIVE, bar_columns
-from sketchlasso.exact.point import largest
-from sketchlasso.kernels.gram_path import (
-    GramPath,
-    blank_face,
-    blank_solutions,
-    column_rows,
-    walk_gram,
-)
+from sketchlasso.exact.path import MOST_ACTIVE
+from sketchlasso.exact.working_set import largest
+from sketchlasso.kernels.gram_path import blank_solutions, gram_path, walk_gram
 from sketchlasso.linalg.rows import rounding_of_sums, stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.formulas import relative_gap
@@ -33,6 +27,8 @@ MOST_AT_FIRST = 150
 MOST_JOINING = 100
 # Checks of all columns before another solver gets the rest.
 MOST_LOOKS = 10
+# Knots of a walk, whose number can be exponential in the number of columns.
+MOST_KNOTS = 10_000
 # Responses, each at one penalty, whose residuals are correlated with all columns at a time.
 LOOKS = 256
 NO_COLUMNS = np.empty(0, dtype=np.int64)
@@ -125,16 +121,17 @@ class _Search:
             self._reached[t] = len(alphas)
             return
         out = blank_solutions(len(alphas), most)
-        path = GramPath(
+        path = gram_path(
             rows @ rows.T,
-            column_rows(rows @ self._Y[t], spread_factors(columns)),
-            *blank_face(most),
+            rows @ self._Y[t],
+            spread_factors(columns),
+            most,
             float(self._null[t] ** 2),
             False,
             False,
+            False,
         )
-        bar_columns(path, 0)
-        done = walk_gram(path, 0, np.inf, alphas, out)[0]
+        done = walk_gram(path, 0, 0, alphas, out, MOST_KNOTS)[0]
         for i in range(done):
             values = out.values[i, : out.counts[i]]
             kept = np.flatnonzero(values)

@@ -1,0 +1,210 @@
+"""One response on one row set: its points, its largest penalty, and certificates.
+
+minimise over w, b    || y - X w - b ||_W  +  radius ||w||_2  +  alpha * sum_j f_j |w_j|
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg, optimize
+
+from sketchlasso.exact.columns import TrainingRows
+from sketchlasso.linalg.rows import lengths, rounding_of_sums
+from sketchlasso.problem.formulas import feasible_scale, largest_penalty, magnitude
+from sketchlasso.problem.full_problem import (
+    MOST_SIGN_ENTRIES,
+    SMALL_RESIDUAL,
+    FullValues,
+    dual_of_ratio,
+    largest_ratio,
+    unit,
+)
+from sketchlasso.problem.tight_points import tight_parts
+from sketchlasso.types import FloatArray, IntArray
+
+# A column keeps no direction of its own below this share of its length.
+DEPENDENT = 1e-10
+# Columns of a support count with at least this share of the largest part in the fit.
+LEAST_PART = 1e-6
+# A penalty factor below this share of the largest is little.
+LITTLE = 1e-6
+# What is left of a response that unpenalised columns explain is rounding below this share.
+EXPLAINED = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Coefficients and their residual."""
+
+    support: IntArray  # (s,)
+    values: FloatArray  # (s,): the coefficients that are not zero
+    residual: FloatArray  # (m,): y - X w with the best intercept
+    square: float  # ||r||_W^2
+    seen: FloatArray  # (n,): centred x_j'W r
+
+    @property
+    def length(self) -> float:
+        """||r||_W."""
+        return float(np.sqrt(self.square))
+
+
+class Target:
+    """A response y (m,), penalty factors (n,) and a radius, on a row set."""
+
+    def __init__(
+        self,
+        training: TrainingRows,
+        y: FloatArray,
+        factor: FloatArray,
+        positive: bool,
+        radius: float = 0.0,
+    ) -> None:
+        self.training, self.factor = training, factor
+        self.positive, self.radius = positive, radius
+        self.y, self.y_mean = training.centre_response(y)
+        self.null = float(np.sqrt(training.square(self.y)))
+        self.free = np.flatnonzero(factor == 0)
+        # The last direction that met the constraints of a support with equality.
+        self._last: tuple[FloatArray, float, float] | None = None
+
+    def point(self, support: IntArray, values: FloatArray) -> Point:
+        """The point of given coefficients: the two products with X."""
+        kept = values != 0
+        support, values = support[kept], values[kept]
+        residual = self.training.residual(self.y, support, values)
+        square = self.training.square(residual)
+        return Point(support, values, residual, square, self.training.correlate(residual))
+
+    @cached_property
+    def first(self) -> Point:
+        """Where paths without a radius begin: the fit of the unpenalised columns alone."""
+        if len(self.free) == 0:
+            return self.point(self.free, np.empty(0))
+        Z, y = self.training.view.columns(self.free), self.training.view.root * self.y
+        norms = lengths(Z)
+        used = np.flatnonzero(norms > 0)
+        if len(used) == 0:
+            return self.point(used, np.empty(0))
+        if self.positive:
+            values = optimize.nnls(Z[:, used] / norms[used], y)[0]
+        else:
+            values = linalg.lstsq(Z[:, used] / norms[used], y, cond=DEPENDENT)[0]
+        return self.point(self.free[used], values / norms[used])
+
+    def primal(self, point: Point, alpha: float) -> float:
+        """||r||_W + radius ||w|| + alpha sum_j f_j |w_j|."""
+        l1 = float(self.factor[point.support] @ np.abs(point.values))
+        return point.length + self.radius * float(np.linalg.norm(point.values)) + alpha * l1
+
+    def alpha_max(self) -> float:
+        """Smallest penalty at which no penalised coefficient is needed."""
+        first = self.first
+        if first.length <= EXPLAINED * self.null or first.length == 0.0:
+            return 0.0
+        seen = first.seen / first.length
+        if self.radius == 0.0:
+            return float(largest_ratio(seen[:, None], self.factor, self.positive)[0])
+        size = magnitude(seen[None], self.positive)
+        return float(largest_penalty(size, self.factor[None], np.array([self.radius]))[0])
+
+    def certificate(self, point: Point, alpha: float, tol: float = 0.0) -> FullValues:
+        """Objective, and the best dual value along the residual and the signs of the point.
+
+        The signs are not needed where the gap is at most `tol`.
+        """
+        direction = self.training.view.root * point.residual
+        if len(self.free) and self.radius == 0.0:
+            dual = self.dual_along(self._cleared(direction), alpha)
+        else:
+            inner = float((self.training.weights * point.residual) @ self.y)
+            dual = self.dual(point.seen, point.length, inner, alpha)
+        small = self._has_little or point.length <= SMALL_RESIDUAL * self.null
+        entries = len(point.support) * len(point.residual)
+        values = FullValues(self.primal(point, alpha), dual, self.null)
+        if not small or not 0 < entries <= MOST_SIGN_ENTRIES:
+            return values
+        if self._last is not None:
+            # The direction of an exact fit serves all smaller penalties.
+            values = values.joined(FullValues(values.primal, self.dual(*self._last, alpha), 0.0))
+        if values.relative_gap > tol:
+            for tight in self._tight(point, alpha):
+                last = self._along(tight)
+                dual = self.dual(*last, alpha)
+                self._last = last if dual > values.dual else self._last
+                values = values.joined(FullValues(values.primal, dual, 0.0))
+        return values
+
+    @cached_property
+    def _has_little(self) -> bool:
+        """Whether some penalties are so small that rounding of the residual exceeds them."""
+        penalties = self.factor[(self.factor > 0) & np.isfinite(self.factor)]
+        return bool(penalties.min(initial=1.0) <= LITTLE * penalties.max(initial=1.0))
+
+    def _cleared(self, direction: FloatArray) -> FloatArray:
+        """A direction (m,) on scaled rows less what unpenalised columns see of it."""
+        if self.positive:
+            return np.asarray(direction - self._free @ optimize.nnls(self._free, direction)[0])
+        for _ in range(2):
+            direction = direction - self._free @ (self._free.T @ direction)
+        return direction
+
+    @cached_property
+    def _free(self) -> FloatArray:
+        """The unpenalised columns of length one; a basis of them where they have either sign."""
+        units = unit(self.training.view.columns(self.free))
+        if self.positive:
+            return units
+        Q, R, _ = linalg.qr(units, mode="economic", pivoting=True)
+        return np.asarray(Q[:, : int(np.sum(np.abs(np.diagonal(R)) > DEPENDENT))])
+
+    def _tight(self, point: Point, alpha: float) -> list[FloatArray]:
+        """Directions on scaled rows that meet the constraints of the support with equality."""
+        chosen = np.union1d(point.support, self.free)
+        values = np.zeros(len(self.factor))
+        values[point.support] = point.values
+        view = self.training.view
+        columns = view.columns(chosen)
+        parts = np.abs(values[chosen]) * lengths(columns)
+        # Every constraint counts, those of unpenalised columns first.
+        parts = np.maximum(parts, LEAST_PART * parts.max(initial=0.0))
+        parts[self.factor[chosen] == 0] = parts.max(initial=0.0)
+        target = alpha * self.factor[chosen] * np.sign(values[chosen])
+        target += self.radius * values[chosen] / np.linalg.norm(point.values)
+        residual = unit((view.root * point.residual)[:, None])[:, 0]
+        tight = tight_parts(columns, parts, target, residual)
+        return [] if tight is None else tight.points(small=True)
+
+    def dual_along(self, direction: FloatArray, alpha: float) -> float:
+        """The best dual value along a direction (m,) on scaled rows."""
+        return self.dual(*self._along(direction), alpha)
+
+    def _along(self, direction: FloatArray) -> tuple[FloatArray, float, float]:
+        """Centred x_j'W d (n,), ||d||_W and y'W d of a direction (m,) on scaled rows."""
+        view = self.training.view
+        direction = view.centre(direction[:, None])
+        seen, length = view.correlate(direction)[:, 0], float(np.linalg.norm(direction))
+        return seen, length, float((view.root * self.y) @ direction[:, 0])
+
+    def dual(self, seen: FloatArray, length: float, inner: float, alpha: float) -> float:
+        """The best dual value along a direction d, by x_j'W d (n,), ||d||_W and y'W d."""
+        if not length > 0.0:
+            return 0.0
+        if self.radius == 0.0:
+            size = magnitude(seen, self.positive) + self.rounding * length
+            worst = largest_ratio(size[:, None], self.factor)
+            one = [np.array([value]) for value in (length, inner, alpha)]
+            return float(dual_of_ratio(worst, *one)[0])
+        size = magnitude(seen, self.positive)
+        rest = (alpha * self.factor)[None]
+        scale = feasible_scale(
+            size[None], rest, np.array([self.radius]), np.array([1.0 / length]), 0.0
+        )
+        return max(float(scale[0]) * inner, 0.0)
+
+    @cached_property
+    def rounding(self) -> FloatArray:
+        """Rounding (n,) of |x_j'W d| for ||d|| = 1."""
+        return rounding_of_sums(len(self.y)) * self.training.lengths

@@ -1,0 +1,99 @@
+"""The robust problem on X itself: any radius, alone and in batches, weighted and non-negative."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.oracles import full_problem_reference
+
+from sketchlasso.engine import weighted_rows
+from sketchlasso.exact import exact_alpha_max, solve_exact
+from sketchlasso.instances.rows import splitter_rows
+from sketchlasso.problem.terms import Terms
+
+
+def centred(X, y, weights, fit_intercept):
+    root = np.sqrt(weights)[:, None]
+    mean = weights / weights.sum() if fit_intercept else np.zeros(len(y))
+    return root * (X - mean @ X), root[:, 0] * (y - mean @ y)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("shape", [(60, 25), (30, 80)])
+@pytest.mark.parametrize("radius", [1e-3, 0.3, 3.0])
+def test_the_optimum_is_clarabels(seed, shape, radius):
+    rng = np.random.default_rng(seed)
+    m, n = shape
+    X = rng.normal(size=shape) + 0.5
+    X *= rng.random(shape) < (0.3 if seed % 2 else 1.0)
+    y = X[:, :4] @ rng.normal(size=4) + rng.normal(size=m) + 2.0
+    positive, fit_intercept = seed in (2, 5, 7), seed % 3 > 0
+    factor = np.ones(n)
+    if seed > 2:
+        factor[:3] = 0.0, 2.5, np.inf
+    weights = rng.random(m) + 0.1 if seed % 4 > 1 else np.ones(m)
+    terms = Terms(fit_intercept, factor, positive)
+    rows, stored = weighted_rows(weights), sparse.csr_array(X) if seed % 2 else X
+    alphas = exact_alpha_max(X, y, rows=rows, terms=terms)[0] * np.array([0.7, 0.2, 0.03])
+    found = solve_exact(stored, y, alphas, radius=radius, rows=rows, tol=1e-8, terms=terms)
+    assert found.solved.all(), found.message()
+    Z, z = centred(X, y, weights, fit_intercept)
+    for b, alpha in enumerate(alphas):
+        w, value = full_problem_reference(
+            Z, z, alpha, radius, penalty_factor=factor, positive=positive
+        )
+        assert found.primal[b] == pytest.approx(value, rel=1e-6)
+        assert found.dual[b] <= value * (1 + 1e-7)
+        np.testing.assert_allclose(
+            found.coef[[b]].toarray()[0], w, atol=2e-3 * np.abs(w).max() + 1e-6
+        )
+
+
+@pytest.mark.parametrize("radius", [0.1, 2.0])
+@pytest.mark.parametrize("positive", [False, True])
+def test_alpha_max_is_where_the_first_feature_enters(radius, positive):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(50, 30)), rng.normal(size=50)
+    terms = Terms(positive=positive)
+    largest = exact_alpha_max(X, y, radius=radius, terms=terms)[0]
+    alphas = largest * np.array([1.001, 0.98])
+    found = solve_exact(X, y, alphas, radius=radius, tol=1e-9, terms=terms)
+    assert found.solved.all() and found.n_nonzero[0] == 0 < found.n_nonzero[1]
+
+
+def test_the_largest_radius_leaves_nothing():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(50, 30)), rng.normal(size=50)
+    assert exact_alpha_max(X, y, radius=1e3)[0] == 0.0
+    assert solve_exact(X, y, [1e-3], radius=1e3).coef.nnz == 0
+
+
+def test_folds_and_responses_are_those_of_the_rows_they_train_on():
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(60, 90)) + 0.3, rng.normal(size=(60, 2))
+    rows = splitter_rows(3, X)
+    found = solve_exact(X, Y, [2.0, 0.5], radius=0.5, rows=rows, tol=1e-8)
+    assert found.solved.all(), found.message()
+    instance = 0
+    for row_set in rows:
+        train = row_set.train(60)
+        for response in range(2):
+            alone = solve_exact(X[train], Y[train, response], [2.0, 0.5], radius=0.5, tol=1e-8)
+            part = slice(instance, instance + 2)
+            np.testing.assert_allclose(found.primal[part], alone.primal, rtol=1e-7)
+            instance += 2
+
+
+def test_a_radius_is_the_worst_error_of_x():
+    """The optimum bounds the loss of its own coefficients for every error of X up to the radius."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, 10)), rng.normal(size=40)
+    found = solve_exact(X, y, [0.1], radius=0.7, terms=Terms(False), tol=1e-9)
+    w = found.coef.toarray()[0]
+    worst = found.primal[0] - 0.1 * np.abs(w).sum()
+    for _ in range(20):
+        error = rng.normal(size=X.shape)
+        error *= 0.7 / np.linalg.norm(error, 2)
+        assert np.linalg.norm((X + error) @ w - y) <= worst * (1 + 1e-9)
+    r = y - X @ w
+    error = -0.7 * np.outer(r, w) / np.linalg.norm(r) / np.linalg.norm(w)
+    assert np.linalg.norm((X + error) @ w - y) == pytest.approx(worst, rel=1e-9)
