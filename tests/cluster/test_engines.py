@@ -122,18 +122,6 @@ def test_an_interruption_is_raised_and_leaves_the_engine_in_order(engine, arrays
     assert engine.collect(first_entry, blocks_of(arrays), (1.0,)) == [a[0, 0] for a in arrays]
 
 
-def test_large_constant_arrays_are_sent_once(dask_engine, arrays):
-    large = np.ones(1 << 18)
-    large.setflags(write=False)
-    first = dask_engine._node(large)
-    assert dask_engine._node(large) is first
-    assert dask_engine.collect(_sum_of, blocks_of(arrays), (large,)) == [float(1 << 18)] * 5
-
-
-def _sum_of(entries, values):
-    return float(values.sum())
-
-
 def test_the_engine_in_force_is_that_of_the_outermost_cluster():
     assert active_engine() is None
     assert type(current_engine()) is Engine

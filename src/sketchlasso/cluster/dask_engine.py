@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from threading import Event
+from math import isinf
 from typing import Any
 
-import numpy as np
 from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
@@ -27,8 +25,6 @@ from sketchlasso.cluster.engine import Block, Blocks, Each, Engine, OnProgress, 
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, unaccepted
 
 CONNECT_SECONDS = 20  # to wait for a scheduler
-# Read-only arrays of this size are sent to the scheduler once, however often they are used.
-KEPT_BYTES = 1 << 20
 
 
 class _Held:
@@ -41,8 +37,8 @@ class _Held:
 class DaskEngine(Engine):
     """Runs functions over blocks on the workers that a client reaches.
 
-    :meth:`close` closes the objects `started`, in this order. Work is cancelled after
-    `worker_timeout` seconds without any worker, 60 by default.
+    :meth:`close` closes the objects `started`, in this order. Work begins only with a worker, for
+    which it waits `worker_timeout` seconds, 60 by default.
     """
 
     remote = True
@@ -56,8 +52,7 @@ class DaskEngine(Engine):
     ) -> None:
         super().__init__(on_progress)
         self._client, self._started = client, tuple(started)
-        self._worker_timeout = 60.0 if worker_timeout is None else worker_timeout
-        self._kept: dict[int, tuple[Any, Any]] = {}
+        self._worker_timeout = 60.0 if worker_timeout is None else worker_timeout  # may be inf
         self._address = _address(client)
 
     @property
@@ -83,12 +78,11 @@ class DaskEngine(Engine):
 
     def chain(self, work: Work, blocks: Blocks, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the state after all blocks, each of which updates it in turn."""
-        self._check_held(blocks)
-        nodes = [self._node(value) for value in shared]
-        current, steps = self._node(state), []
+        self._check_holder(blocks)
+        nodes = [_node(value) for value in shared]
+        current, steps = _node(state), []
         for block in blocks:
-            opened, nothing = _Held(block.open), _Held(())
-            current = _RUN(_Held(work), opened, _source(block), nothing, current, *nodes)
+            current = _RUN(_Held((work, block.open, ())), _source(block), current, *nodes)
             steps.append(current)
         return self._computed([current], steps)[0]
 
@@ -96,7 +90,7 @@ class DaskEngine(Engine):
         self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any]]:
         """Yield the number and result of every item, as they finish."""
-        nodes = [self._node(value) for value in shared]
+        nodes = [_node(value) for value in shared]
         futures = self._submit([_CALL(_Held(work), _Held(item), *nodes) for item in items])
         number = {future.key: i for i, future in enumerate(futures)}
         # Release results that were yielded, so that the workers can free them.
@@ -120,52 +114,25 @@ class DaskEngine(Engine):
         return self._computed([source], [source])[0]
 
     def close(self) -> None:
-        """Close the objects started for this engine, and release shared arrays."""
-        self._kept.clear()
-        # A client that lost its scheduler logs a failed shutdown, which was already reported.
-        log = logging.getLogger("distributed.client")
-        level = log.level
-        log.setLevel(logging.CRITICAL)
-        try:
-            for thing in self._started:
-                # Workers that are restarting cannot be stopped cleanly; that must not hide the
-                # first error.
-                with suppress(Exception):
-                    thing.close()
-        finally:
-            log.setLevel(level)
+        """Close the objects started for this engine."""
+        for thing in self._started:
+            # A client that lost its scheduler cannot close cleanly, which was already reported.
+            with suppress(Exception):
+                thing.close()
 
     def _tasks(self, work: Work, blocks: Blocks, shared: Sequence[Any], each: Each) -> list[Any]:
-        self._check_held(blocks)
-        nodes = [self._node(value) for value in shared]
+        self._check_holder(blocks)
+        nodes = [_node(value) for value in shared]
         own = [()] * len(blocks) if each is None else each
         return [
-            _RUN(_Held(work), _Held(block.open), _source(block), _Held(extra), *nodes)
+            _RUN(_Held((work, block.open, extra)), _source(block), *nodes)
             for block, extra in zip(blocks, own, strict=True)
         ]
 
-    def _node(self, value: Any) -> Any:
-        """Return the value as a node of the graph; large constants are sent only once."""
-        node = delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
-        lasting = isinstance(value, np.ndarray) and not value.flags.writeable
-        if not lasting or value.nbytes < KEPT_BYTES:
-            return node
-        if id(value) not in self._kept:
-            while len(self._kept) >= 4:
-                del self._kept[next(iter(self._kept))]
-            with self._guarded(), _quietly():
-                # The scheduler keeps how it is made, which is the value itself.
-                self._kept[id(value)] = value, self._client.persist(node)
-        return self._kept[id(value)][1]
-
-    def _check_held(self, blocks: Blocks) -> None:
+    def _check_holder(self, blocks: Blocks) -> None:
         """Refuse blocks that another cluster holds; all blocks come from one array."""
         client = holder_of(blocks[0].source) if blocks else None
-        if client is None or client is self._client:
-            return
-        with self._guarded():
-            ours, theirs = (c.scheduler_info()["id"] for c in (self._client, client))
-        if ours != theirs:
+        if client is not None and _address(client) != self._address:
             raise InvalidInputError(
                 f"X was persisted on the Dask cluster at {_address(client)}, but the work "
                 f"runs on that at {self._address}; use cluster(client) with the client that "
@@ -173,8 +140,23 @@ class DaskEngine(Engine):
             )
 
     def _submit(self, tasks: list[Any]) -> list[Any]:
-        with self._guarded(), _quietly():
-            return list(self._client.compute(tasks, optimize_graph=False))
+        with self._guarded(), warnings.catch_warnings():
+            # Arrays in the graph may be large, on purpose.
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            futures = list(self._client.compute(tasks, optimize_graph=False))
+        with self._guarded(futures):
+            try:  # a cluster that grows and shrinks starts workers when there is work
+                limit = None if isinf(self._worker_timeout) else self._worker_timeout
+                self._client.wait_for_workers(1, timeout=limit)
+            except TimeoutError:
+                raise ClusterLostError(
+                    f"the Dask scheduler at {self._address} has no workers and none came within "
+                    f"{self._worker_timeout:g} seconds; start some (`dask worker "
+                    f"{self._address}`) or wait longer (",
+                    Argument("worker_timeout"),
+                    "), and repeat the call: parts that were written are kept.",
+                ) from None
+        return futures
 
     def _computed(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
         """Compute the results, and report finished parts on the way."""
@@ -183,7 +165,7 @@ class DaskEngine(Engine):
         else:
             # Progress only needs to know that a part is done, so its result is not kept.
             futures = self._submit([*wanted, *(_DONE(part) for part in parts)])
-        found, marks = futures[: len(wanted)], {future.key for future in futures[len(wanted) :]}
+        results, marks = futures[: len(wanted)], {future.key for future in futures[len(wanted) :]}
         done = 0
         with self._guarded(futures):
             for future in as_completed(futures, loop=self._client.loop):
@@ -192,15 +174,13 @@ class DaskEngine(Engine):
                 if future.key in marks:
                     done += 1
                     self._report(done, len(marks), "blocks")
-            return list(self._client.gather(found))
+            return list(self._client.gather(results))
 
     @contextmanager
     def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
         """Cancel the work when it ends early; report a lost cluster in one sentence."""
-        deserted = Event()
         try:
-            with self._watched(futures, deserted):
-                yield
+            yield
         except KilledWorker as killed:
             self._cancel(futures)
             raise ClusterLostError(
@@ -208,61 +188,23 @@ class DaskEngine(Engine):
                 "times, most likely because memory ran out; use smaller blocks or workers with "
                 "more memory (memory_limit), and call again: finished parts are kept."
             ) from killed
-        except (CancelledError, asyncio.CancelledError, CommClosedError) as lost:
-            # The client may not have noticed yet that the connection is closed.
-            raise (self._deserted() if deserted.is_set() else self._lost()) from lost
         except BaseException as problem:
+            closed = CancelledError | asyncio.CancelledError | CommClosedError
+            # The client may not have noticed yet that the connection is closed.
+            lost = self._client.status != "running" and isinstance(problem, Exception)
+            if lost or isinstance(problem, closed):
+                raise ClusterLostError(
+                    f"the connection to the Dask scheduler at {self._address} was lost; start it "
+                    "again, or use another one, and repeat the call: parts that were written are "
+                    "kept."
+                ) from problem
             # Ctrl-C, or a block that cannot be used: the other results are not needed.
-            if self._client.status == "running" or not isinstance(problem, Exception):
-                self._cancel(futures)
-                raise
-            raise self._lost() from problem
-
-    @contextmanager
-    def _watched(self, futures: Collection[Any], deserted: Event) -> Iterator[None]:
-        """Cancel the work, and set `deserted`, once there has been no worker for too long."""
-
-        async def look() -> None:
-            seen, seconds = time.monotonic(), self._worker_timeout
-            while time.monotonic() - seen < seconds:
-                await asyncio.sleep(min(1.0, seconds / 4))
-                try:
-                    if await self._client.ncores():
-                        seen = time.monotonic()
-                except OSError:
-                    # The scheduler does not answer; waiting for the work raises that error too.
-                    seen = time.monotonic()
-            deserted.set()
-            await self._client.cancel(list(futures))
-
-        if not (futures and self._client.status == "running"):
-            yield
-            return
-        loop: Any = self._client.loop
-        task = asyncio.run_coroutine_threadsafe(look(), loop.asyncio_loop)
-        try:
-            yield
-        finally:
-            task.cancel()
+            self._cancel(futures)
+            raise
 
     def _cancel(self, futures: Collection[Any]) -> None:
         if futures and self._client.status == "running":
             self._client.cancel(list(futures))
-
-    def _deserted(self) -> ClusterLostError:
-        return ClusterLostError(
-            f"the Dask scheduler at {self._address} has no workers and none came within "
-            f"{self._worker_timeout:g} seconds; start some (`dask worker {self._address}`) or "
-            "wait longer (",
-            Argument("worker_timeout"),
-            "), and repeat the call: parts that were written are kept.",
-        )
-
-    def _lost(self) -> ClusterLostError:
-        return ClusterLostError(
-            f"the connection to the Dask scheduler at {self._address} was lost; start it again, "
-            "or use another one, and repeat the call: parts that were written are kept."
-        )
 
 
 def _address(client: Client) -> str:
@@ -326,12 +268,9 @@ def _connected(scheduler: Any) -> Client:
         ) from problem
 
 
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Suppress the warning that arrays in the graph are large, which is intended."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sending large graph")
-        yield
+def _node(value: Any) -> Any:
+    """Return a value as a node of the graph, from which it can be sent again."""
+    return delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
 
 
 def _source(block: Block) -> Any:
@@ -344,9 +283,9 @@ def _value(source: Any) -> Any:
     return source.value if isinstance(source, _Held) else source
 
 
-def _run(work: _Held, opened: _Held, source: Any, own: _Held, *shared: Any) -> Any:
-    entries = opened.value(_value(source))
-    return work.value(entries, *map(_value, shared), *own.value)
+def _run(task: _Held, source: Any, *shared: Any) -> Any:
+    work, opened, extra = task.value
+    return work(opened(_value(source)), *map(_value, shared), *extra)
 
 
 def _call(work: _Held, item: _Held, *shared: _Held) -> Any:

@@ -191,9 +191,9 @@ def cluster(
     on_progress : callable, optional
         Called after each part with the number done, the total and a label.
     worker_timeout : float, optional
-        Seconds that work waits while the cluster has no worker at all, at the start or because
-        all were lost; 60 by default, ``float("inf")`` to wait without limit. The scheduler decides
-        when a worker counts as lost.
+        Seconds that a call waits for the first worker of the cluster; 60 by default,
+        ``float("inf")`` to wait without limit. Workers that are lost later cost the time to repeat
+        their tasks.
 
     Yields
     ------
@@ -205,8 +205,8 @@ def cluster(
     MissingExtraError
         Dask is not installed.
     ClusterLostError
-        The scheduler could not be reached, or it or all its workers were lost in the middle of
-        the work; what :meth:`TopicImager.image_all` has written by then is kept.
+        The scheduler could not be reached, has no workers, or was lost in the middle of the work;
+        what :meth:`TopicImager.image_all` has written by then is kept.
 
     Examples
     --------
@@ -224,15 +224,15 @@ def cluster(
     if engine is not None:
         yield engine
         return
-    if scheduler is not None and (n_workers is not None or memory_limit is not None):
-        raise InvalidInputError(
-            Argument("n_workers", n_workers)
-            if n_workers is not None
-            else Argument("memory_limit", memory_limit),
-            " cannot be combined with ",
-            Argument("scheduler", scheduler),
-            ", because it is for workers started on this machine; leave out one of the two.",
-        )
+    started = {"n_workers": n_workers, "memory_limit": memory_limit}
+    for name, value in started.items():
+        if scheduler is not None and value is not None:
+            raise InvalidInputError(
+                Argument(name, value),
+                " cannot be combined with ",
+                Argument("scheduler", scheduler),
+                ", because it is for workers started on this machine; leave out one of the two.",
+            )
     number = isinstance(worker_timeout, int | float) and worker_timeout > 0
     if worker_timeout is not None and not number:
         remedy = "pass one, or leave it out for 60"
