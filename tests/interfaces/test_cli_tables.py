@@ -327,3 +327,27 @@ def test_predict_rows_whose_target_is_missing(call, houses):
     call("fit plain.parquet --target price --alpha 0.01 -o plain.model")
     call("predict plain.model plain.parquet --drop price --memory 1GB -o blocks.csv")
     assert read_table("blocks.csv").X.shape[0] == ROWS
+
+
+def test_columns_of_new_svmlight_files_are_those_of_the_fit(call, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5)) * (rng.random((60, 5)) < 0.7)
+    y = X @ [3.0, -2.0, 1.0, 0.0, 0.5]
+
+    def write(name, rows, values, extra=""):
+        lines = [
+            " ".join([repr(label), *(f"{j}:{x!r}" for j, x in enumerate(row) if x)]) + extra
+            for row, label in zip(rows.tolist(), values.tolist(), strict=True)
+        ]
+        (tmp_path / name).write_text("\n".join(lines))
+
+    write("fit.svm", X, y)
+    call("fit fit.svm --alpha 0.1 -o zero.model")
+    new = X[:8] * [0, 1, 1, 1, 1]  # no line has the index 0
+    write("new.svm", new, y[:8], extra=" 11:4.5")
+    result = call("predict zero.model new.svm --json")
+    expected = sl.load_model("zero.model").predict(new)
+    assert json.loads(result.stdout)["predictions"] == pytest.approx(expected)
+    assert "ignored 1 feature after the last of 5" in json.loads(result.stdout)["notes"]
+    call("fit new.svm --index-base 0 --n-features 5 --alpha 0.1 -o named.model")
+    assert stored_info("named.model").facts["encoding"]["index_base"] == 0

@@ -77,7 +77,7 @@ class ParsedColumn:
 
 
 def plain_columns(columns: Sequence[Any], cells: Cells) -> list[ParsedColumn | None]:
-    """Read columns (m,) of text that hold plain numbers alone, all at once; None for others."""
+    """Read columns (m,) of text with plain numbers and empty cells alone; None for others."""
     pa, pc = require("pyarrow", "reading tables"), require("pyarrow.compute", "reading tables")
     found: list[ParsedColumn | None] = [None] * len(columns)
     texts = [j for j, values in enumerate(columns) if values.type == pa.string()]
@@ -90,8 +90,9 @@ def plain_columns(columns: Sequence[Any], cells: Cells) -> list[ParsedColumn | N
         words = pa.concat_arrays([chunk for j in block for chunk in columns[j].chunks])
         fits = pc.match_substring_regex(words, PLAIN)
         numbers = _as_numbers(pc.if_else(fits, words, None).cast("float64")).reshape(-1, m)
-        for j, values in zip(block, numbers, strict=True):
-            if not np.isnan(values).any():
+        others = _mask(pc.and_(pc.invert(fits), pc.not_equal(words, ""))).reshape(-1, m)
+        for j, values, rest in zip(block, numbers, others, strict=True):
+            if not (rest.any() or np.isnan(values).all()):
                 found[j] = ParsedColumn(values)
     return found
 

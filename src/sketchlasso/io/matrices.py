@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.io.columns import counted
 from sketchlasso.io.encoding import Encoding
 from sketchlasso.io.source import COMPRESSIONS, PathLike, failures, read_lines, title_of
 from sketchlasso.io.table import Column, Table, as_csr, matrix_table, nearest, real_type
@@ -186,7 +187,7 @@ def read_svmlight(
     X = sparse.csr_array((X.data, X.indices - base, X.indptr), shape=shape)
     if n_features is not None and width > n_features:
         unseen = len(np.unique(X.indices[X.indices >= n_features]))
-        notes = (f"ignored {unseen} features after the last of {n_features}",)
+        notes = (f"ignored {counted(unseen, 'feature')} after the last of {n_features}",)
     matrix: Any = as_csr(X)
     if n_features is not None:
         matrix.resize(X.shape[0], n_features)
