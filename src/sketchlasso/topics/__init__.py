@@ -1,12 +1,11 @@
 """Topics: corpora of documents, images of words, graphs of images."""
 
 from sketchlasso.topics.corpus import Corpus
-from sketchlasso.topics.counts import corpus_from_matrix
 from sketchlasso.topics.embedded import embedded_corpus
 from sketchlasso.topics.finding import Topic, Topics, find_topics
 from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage, compare_images
 from sketchlasso.topics.imager import TopicImager
-from sketchlasso.topics.reading import read_corpus
+from sketchlasso.topics.reading import corpus_from_matrix, read_corpus
 from sketchlasso.topics.store import load_topics
 from sketchlasso.topics.word_images import WordImages, load_images, word_graph
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from sketchlasso.data.storage import find_entry
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.types import IntArray, SparseRows, is_number, is_whole
 
 StopWords: TypeAlias = "Literal['english'] | Iterable[str] | None"
@@ -65,7 +65,31 @@ class Corpus:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         object.__setattr__(self, "settings", dict(self.settings))
-        self._check()
+        documents, words = self.shape
+        if 0 in (documents, words) or not self.counts.nnz:
+            raise InvalidInputError(
+                f"{self._title} is empty ({documents} documents, {words} words, "
+                f"{self.counts.nnz} counts), but at least one word in one document is needed; "
+                "give documents with text."
+            )
+        for what, parts, wanted in (
+            ("words", self.words, words),
+            ("titles", self.titles, documents),
+            ("texts", self.texts, documents),
+            ("groups", self.groups, documents),
+        ):
+            if parts is not None and len(parts) != wanted:
+                each = "column" if what == "words" else "row"
+                raise InvalidInputError(
+                    f"{self._title} has counts of shape {self.shape} but {len(parts)} {what}; "
+                    f"give {wanted}, one per {each}."
+                )
+        if len(set(self.words)) != words:
+            twice = Counter(self.words).most_common(1)[0][0]
+            raise InvalidInputError(
+                f"{self._title} has several columns for the word {twice!r}, but words must "
+                "differ; add up or rename those columns."
+            )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -137,7 +161,10 @@ class Corpus:
         """
         documents = self.shape[0]
         least = min(5, 1 + documents // 50) if min_documents is None else min_documents
-        _check_options(least, max_share)
+        if not is_whole(least) or least < 1:
+            raise unaccepted("min_documents", least, "a positive whole number")
+        if not is_number(max_share) or not 0 < max_share <= 1:
+            raise unaccepted("max_share", max_share, "a share of the documents in (0, 1]")
         stopped = stop_list(stop_words)
         frequency = self.document_frequency
         kept = (frequency >= least) & (frequency <= max_share * documents)
@@ -145,11 +172,9 @@ class Corpus:
         places = np.flatnonzero(kept)
         if not len(places):
             raise InvalidInputError(
-                f"{self._title} has no word left of its {self.shape[1]} after pruning with ",
-                Argument("min_documents", int(least)),
-                " and ",
-                Argument("max_share", float(max_share)),
-                "; lower the first, raise the second or give other stop words.",
+                f"{self._title} has no word left of its {self.shape[1]} in {least} documents or "
+                f"more and in at most {max_share:g} of them; lower min_documents, raise max_share "
+                "or give other stop words."
             )
         counts = self.counts[:, places]
         settings = {
@@ -165,33 +190,6 @@ class Corpus:
     @property
     def _title(self) -> str:
         return self.source or "the corpus"
-
-    def _check(self) -> None:
-        documents, words = self.shape
-        if 0 in (documents, words) or not self.counts.nnz:
-            raise InvalidInputError(
-                f"{self._title} is empty ({documents} documents, {words} words, "
-                f"{self.counts.nnz} counts), but at least one word in one document is needed; "
-                "give documents with text."
-            )
-        for what, parts, wanted in (
-            ("words", self.words, words),
-            ("titles", self.titles, documents),
-            ("texts", self.texts, documents),
-            ("groups", self.groups, documents),
-        ):
-            if parts is not None and len(parts) != wanted:
-                each = "column" if what == "words" else "row"
-                raise InvalidInputError(
-                    f"{self._title} has counts of shape {self.shape} but {len(parts)} {what}; "
-                    f"give {wanted}, one per {each}."
-                )
-        if len(set(self.words)) != words:
-            twice = Counter(self.words).most_common(1)[0][0]
-            raise InvalidInputError(
-                f"{self._title} has several columns for the word {twice!r}, but words must "
-                "differ; add up or rename those columns."
-            )
 
 
 def numbered(row: int) -> str:
@@ -211,17 +209,6 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
 
         return frozenset(ENGLISH_STOP_WORDS)
     return frozenset(map(str, stop_words))
-
-
-def _check_options(least: object, share: object) -> None:
-    if not is_whole(least) or least < 1:
-        raise unaccepted(
-            "min_documents", least, "a positive whole number", "pass 1 to keep rare words"
-        )
-    if not is_number(share) or not 0 < share <= 1:
-        raise unaccepted(
-            "max_share", share, "a share of the documents in (0, 1]", "pass 1 to keep common words"
-        )
 
 
 def _counts(given: object) -> SparseRows:
@@ -259,10 +246,7 @@ def weigh(counts: SparseRows, weighting: Weighting) -> SparseRows:
         Counts over the number of words of the document.
     """
     if weighting not in get_args(Weighting):
-        raise InvalidInputError(
-            Argument("weighting", weighting),
-            f" is unknown; choose {', '.join(get_args(Weighting))}.",
-        )
+        raise unaccepted("weighting", weighting, f"one of {', '.join(get_args(Weighting))}")
     weights = counts.astype(np.float64, copy=True)
     if weighting == "log":
         weights.data = np.log1p(weights.data)

@@ -1,41 +1,54 @@
-"""Make a corpus of documents, folders and files."""
+"""Make a corpus of documents, folders, files and matrices of counts."""
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from unicodedata import category, normalize
 
-from sketchlasso.errors import Argument, InvalidInputError, StoredFileError, unaccepted
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError, StoredFileError, unaccepted
 from sketchlasso.io import Table, read_lines, read_table
-from sketchlasso.io.source import format_of, plain_ending
+from sketchlasso.io.source import TABLES, format_of, plain_ending
 from sketchlasso.io.table import Column, find_column
 from sketchlasso.io.tables import TextLayout, read_frames, texts_of
 from sketchlasso.topics.corpus import Corpus, numbered
-from sketchlasso.topics.counts import (
-    Names,
-    corpus_from_matrix,
-    count_words,
-    names_from,
-    vocabulary_beside,
-)
-from sketchlasso.topics.folders import ENDINGS, read_folder
+from sketchlasso.types import SparseRows, is_whole
 
-MATRICES = ("bag-of-words", "npz", "npy", "matrix-market", "svmlight")
+Names: TypeAlias = "Iterable[str] | str | os.PathLike[str] | None"
+
+# Two characters or more, one of them a letter of any script, with digits, accents, vowel signs and
+# joiners inside. Parts of contractions are not words: the don of "don't", and the ll, re and ve of
+# "we'll", "we're" and "we've"; nor are names of a program, which have an underscore.
+TOKEN = (
+    r"(?<![\wMARKS])(?!(?<=\w['\u2019])(?:ll|re|ve)\b)(?![\wMARKS]*_)(?=\d*[^\W\d_])"
+    r"[\wMARKS]{2,}+(?!['\u2019]t\b)"
+)
 TITLE = 60  # characters of a title that a text begins with
-# Kinds of sources: their names in messages, and the options that apply to them.
-KINDS = {
-    "documents": ("documents given as strings", {"vectorizer"}),
-    "folder": ("a folder of text files", {"vectorizer", "follow_links"}),
-    "lines": ("a file with one document per line", {"vectorizer"}),
-    "columns": (
-        "a file with columns of text",
-        {"vectorizer", "column", "title_column", "group_column", "separator", "header"},
-    ),
-    "counts": ("a file with counts", {"vocabulary"}),
+ENDINGS = (".txt", ".text", ".md", ".rst", ".tex", ".org", ".adoc", ".py")
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
 }
+# The options that apply to each kind of source.
+KINDS = {
+    "documents given as strings": {"vectorizer"},
+    "a folder of text files": {"vectorizer", "follow_links"},
+    "a file with one document per line": {"vectorizer"},
+    "a table": {
+        "vectorizer", "column", "title_column", "group_column", "separator", "header",
+    },
+    "a file with counts": {"vocabulary"},
+}  # fmt: skip
 
 
 def read_corpus(
@@ -125,48 +138,119 @@ def read_corpus(
     ((2, 6), 'The wave and the sea.')
     >>> corpus = sl.topics.read_corpus("posts.jsonl", column="body")  # doctest: +SKIP
     """
-    _check_sizes(max_bytes, text_length)
+    if not is_whole(max_bytes) or max_bytes < 1:
+        raise unaccepted("max_bytes", max_bytes, "a whole number of 1 or more")
+    if text_length is not None and (not is_whole(text_length) or text_length < 0):
+        raise unaccepted("text_length", text_length, "a whole number of 0 or more")
+    path = Path(source) if isinstance(source, str | os.PathLike) else None
+    kind = "documents given as strings" if path is None else _kind(path)
+    _check_options(
+        kind, column=column, title_column=title_column, group_column=group_column,
+        vocabulary=vocabulary, vectorizer=vectorizer, separator=separator, header=header,
+        follow_links=follow_links,
+    )  # fmt: skip
     settings: dict[str, Any] = {}
     named: Sequence[str] | None = None
-    kind = _kind(source) if isinstance(source, str | os.PathLike) else "documents"
-    _check_options(
-        kind,
-        column=column,
-        title_column=title_column,
-        group_column=group_column,
-        vocabulary=vocabulary,
-        vectorizer=vectorizer,
-        separator=separator,
-        header=header,
-        follow_links=follow_links,
-    )
-    if not isinstance(source, str | os.PathLike):
-        origin = "documents"
-        texts, named = _given(source)
+    if path is None:
+        texts, named = _documents(source)
+    elif kind == "a file with counts":
+        return replace(_from_counts(path, vocabulary, titles), groups=names_from(groups))
+    elif kind == "a folder of text files":
+        texts, named, settings = _read_folder(
+            path, endings, max_bytes, follow_links=bool(follow_links)
+        )
+    elif kind == "a file with one document per line":
+        texts = [line.strip() for line in read_lines(path)]
     else:
-        path, origin = Path(source), str(source)
-        if kind == "counts":
-            return replace(_from_counts(path, vocabulary, titles), groups=names_from(groups))
-        if kind == "folder":
-            texts, named, settings = read_folder(
-                path, endings, max_bytes, follow_links=bool(follow_links)
-            )
-        elif kind == "lines":
-            texts = [line.strip() for line in read_lines(path)]
-        else:
-            roles = {"column": column, "title_column": title_column, "group_column": group_column}
-            columns = _text_columns(path, roles, separator, header)
-            texts, named = columns["column"], columns.get("title_column")
-            groups = columns.get("group_column", groups)
-            settings["column"] = column
+        roles = {"column": column, "title_column": title_column, "group_column": group_column}
+        columns = _text_columns(path, roles, TextLayout(separator, header))
+        texts, named = columns["column"], columns.get("title_column")
+        groups = columns.get("group_column", groups)
+        settings["column"] = column
+    origin = "documents" if path is None else str(source)
     if not texts:
         raise InvalidInputError(f"{origin} has no documents; give at least one.")
-    named = named if titles is None else names_from(titles)
-    counts, words, recorded = count_words(texts, vectorizer)
-    called = tuple(_beginnings(texts) if named is None else named)
+    counts, words, recorded = _count_words(texts, vectorizer)
+    called = names_from(titles) or named
+    if called is None:
+        called = [_beginning(text) or numbered(i) for i, text in enumerate(texts)]
     shown = None if text_length == 0 else tuple(text[:text_length] for text in texts)
-    settings |= {**recorded, "text_length": text_length}
-    return Corpus(counts, words, called, shown, origin, settings, names_from(groups))
+    settings |= {"vectorizer": recorded, "text_length": text_length}
+    return Corpus(counts, words, tuple(called), shown, origin, settings, names_from(groups))
+
+
+def corpus_from_matrix(
+    X: Any,
+    vocabulary: Any = None,
+    titles: Names = None,
+    *,
+    texts: Iterable[str] | None = None,
+    source: str = "",
+) -> Corpus:
+    """Make a corpus of a matrix of counts and the words of its columns.
+
+    Parameters
+    ----------
+    X : sparse or dense matrix of shape (n_documents, n_words), or Table
+        Counts, or weights that are not negative.
+    vocabulary : sequence of str, mapping of str to int, vectoriser, path-like, or None
+        One word per column; a dictionary from words to columns, as in ``vocabulary_`` of
+        scikit-learn's vectorisers; a fitted vectoriser; or a text file with one word per line.
+        By default the feature names of a table.
+    titles : sequence of str, path-like, or None
+        One per document, or a text file with one per line; by default "document 1" and so on.
+    texts : sequence of str, or None
+        The documents, for display.
+    source : str
+        Where the counts came from.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    InvalidInputError
+        Words and columns do not belong together, or entries are negative or not finite.
+
+    Examples
+    --------
+    >>> import sketchlasso as sl
+    >>> corpus = sl.topics.corpus_from_matrix([[2, 1], [0, 3]], ["wave", "sea"])
+    >>> corpus.shape, corpus.words
+    ((2, 2), ('wave', 'sea'))
+    """
+    if isinstance(X, Table):
+        vocabulary = X.feature_names if vocabulary is None else vocabulary
+        source = source or X.source
+        X = X.X
+    counts: Any = X if sparse.issparse(X) else np.asarray(X)
+    if counts.ndim != 2:
+        raise InvalidInputError(
+            f"X has shape {counts.shape}, but a matrix of counts of shape (n_documents, n_words) "
+            "is needed; for documents themselves use read_corpus(documents, vectorizer=...)."
+        )
+    if vocabulary is None:
+        raise InvalidInputError(
+            f"{source or 'the matrix'} has {counts.shape[1]} columns but no words; give a "
+            "vocabulary with one word per column."
+        )
+    if isinstance(vocabulary, Mapping):
+        columns = {int(column): str(word) for word, column in vocabulary.items()}
+        if len(columns) != len(vocabulary) or set(columns) != set(range(counts.shape[1])):
+            raise InvalidInputError(
+                f"the vocabulary does not give each of the {counts.shape[1]} columns of the matrix "
+                "one word; map every word to its own column, from 0."
+            )
+        words = tuple(columns[column] for column in range(counts.shape[1]))
+    elif hasattr(vocabulary, "transform"):
+        words = _words_of(vocabulary)
+    else:
+        words = names_from(vocabulary) or ()
+    named = names_from(titles)
+    if named is None:
+        named = tuple(map(numbered, range(counts.shape[0])))
+    return Corpus(counts, words, named, None if texts is None else tuple(texts), source)
 
 
 def as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:
@@ -178,11 +262,25 @@ def as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:
     return read_corpus(X, vocabulary=vocabulary, titles=titles)
 
 
-def _given(source: Iterable[str] | Mapping[str, str]) -> tuple[list[str], list[str] | None]:
-    if isinstance(source, Mapping):
-        titles, texts = list(map(str, source.keys())), list(source.values())
-    else:
-        titles, texts = None, list(source)
+def names_from(given: Names) -> tuple[str, ...] | None:
+    """Return names from a sequence, or from a text file with one per line."""
+    if given is None:
+        return None
+    if isinstance(given, str | os.PathLike):
+        return read_lines(given)
+    return tuple(map(str, given))
+
+
+def _check_options(kind: str, **options: Any) -> None:
+    for option, value in options.items():
+        if value is not None and option not in KINDS[kind]:
+            raise InvalidInputError(f"{option} does not apply to {kind}; leave it out.")
+
+
+def _documents(source: Any) -> tuple[list[str], list[str] | None]:
+    """Return documents in memory, and their titles if they have any."""
+    titles = list(map(str, source)) if isinstance(source, Mapping) else None
+    texts = list(source.values() if isinstance(source, Mapping) else source)
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise InvalidInputError(
@@ -192,31 +290,32 @@ def _given(source: Iterable[str] | Mapping[str, str]) -> tuple[list[str], list[s
     return texts, titles
 
 
-def _kind(source: str | os.PathLike[str]) -> str:
-    path = Path(source)
+def _kind(path: Path) -> str:
+    """Return what a path leads to, a key of KINDS."""
     try:
-        folder, there = path.is_dir(), path.exists()
+        is_folder, exists = path.is_dir(), path.exists()
     except OSError:  # the name is too long, and probably a document
-        folder = there = False
-    if folder:
-        return "folder"
-    if not there:
+        is_folder = exists = False
+    if is_folder:
+        return "a folder of text files"
+    if not exists:
         raise StoredFileError(
             f"{str(path)[:200]} does not exist; give the path of a file or folder, or documents "
             "themselves as a list of strings."
         )
     if plain_ending(path) == ".txt" and not path.name.lower().startswith("docword."):
-        return "lines"
-    return "counts" if format_of(path) in MATRICES else "columns"
+        return "a file with one document per line"
+    return "a table" if format_of(path) in TABLES else "a file with counts"
 
 
 def _text_columns(
-    path: Path, roles: Mapping[str, Column | None], separator: str | None, header: bool | None
+    path: Path, roles: Mapping[str, Column | None], layout: TextLayout
 ) -> dict[str, list[str]]:
     """Return the texts of the column of each role; the main one is called 'text' by default."""
     named = any(isinstance(column, str) for column in roles.values())
-    header = True if header is None and named else header
-    frame = read_frames(path, None, TextLayout(separator, header))
+    if named and layout.header is None:
+        layout = replace(layout, header=True)
+    frame = read_frames(path, None, layout)
     names, width = frame.names, frame.data.num_columns
     column = roles["column"]
     if column is None and (width == 1 or "text" in (names or ())):
@@ -236,37 +335,165 @@ def _text_columns(
 
 
 def _from_counts(path: Path, vocabulary: Any, titles: Names) -> Corpus:
-    words = vocabulary if isinstance(vocabulary, str | os.PathLike) else None
-    table = read_table(path, vocabulary=words if format_of(path) == "bag-of-words" else None)
+    """Read counts; by default their words are in a text file beside them, one per column.
+
+    For ``NAME_counts.npz`` or ``NAME.npz`` it is ``NAME_vocab.txt`` or ``vocab.txt``.
+    """
+    place = vocabulary if isinstance(vocabulary, str | os.PathLike) else None
+    table = read_table(path, vocabulary=place if format_of(path) == "bag-of-words" else None)
     if vocabulary is None and table.feature_names is None:
-        vocabulary = words = vocabulary_beside(path, table.shape[1])
+        for stem in (f"{path.stem.removesuffix('_counts')}_", f"{path.stem}_", ""):
+            beside = path.with_name(f"{stem}vocab.txt")
+            if beside.is_file() and len(read_lines(beside)) == table.shape[1]:
+                vocabulary = place = beside
+                break
     corpus = corpus_from_matrix(table, vocabulary, titles)
-    return corpus if words is None else replace(corpus, settings={"vocabulary": str(words)})
+    return corpus if place is None else replace(corpus, settings={"vocabulary": str(place)})
 
 
-def _beginnings(texts: Sequence[str]) -> list[str]:
-    """Return a title for every text: how it begins, on one line."""
-    titles = []
-    for number, text in enumerate(texts):
-        line = " ".join(text[: 4 * TITLE].split())
-        if len(line) > TITLE:
-            line = line[: TITLE - 3].rpartition(" ")[0].rstrip() or line[: TITLE - 3]
-            line += "..."
-        titles.append(line or numbered(number))
-    return titles
+def _beginning(text: str) -> str:
+    """Return how a text begins, on one line."""
+    line = " ".join(text[: 4 * TITLE].split())
+    if len(line) > TITLE:
+        line = (line[: TITLE - 3].rpartition(" ")[0].rstrip() or line[: TITLE - 3]) + "..."
+    return line
 
 
-def _check_options(kind: str, **options: Any) -> None:
-    title, applying = KINDS[kind]
-    for name, value in options.items():
-        if value is not None and name not in applying:
-            raise InvalidInputError(
-                Argument(name), f" was given, but it does not apply to {title}; leave it out."
-            )
+@cache
+def word_pattern() -> str:
+    """Return the regular expression of a word; Python's own class lacks combining marks."""
+    # Those of the basic plane, as ranges: Python matches a class of them in one step. The last two
+    # are the joiners that Persian and Hindi write inside words.
+    codes = np.array([code for code in range(0x10000) if category(chr(code)) in ("Mn", "Mc")])
+    runs = np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1)
+    marks = "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
+    return TOKEN.replace("MARKS", marks + "\u200c\u200d")
 
 
-def _check_sizes(max_bytes: object, text_length: object) -> None:
-    for name, value, least in (("max_bytes", max_bytes, 1), ("text_length", text_length, 0)):
-        allowed = name == "text_length" and value is None
-        if not allowed and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-            raise unaccepted(name, value, f"a whole number of {least} or more")
+def _count_words(
+    documents: Sequence[str], vectorizer: Any
+) -> tuple[SparseRows, tuple[str, ...], str]:
+    """Return the counts (n_documents, n_words), the words, and the vectoriser in words.
+
+    A fitted vectoriser is used as it is; otherwise a copy is fitted. Its weighting is not
+    applied. Text is composed (NFC) first: one way to write an accent.
+    """
+    from sklearn.base import clone
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    chosen = CountVectorizer(token_pattern=word_pattern()) if vectorizer is None else vectorizer
+    if not isinstance(chosen, CountVectorizer):
+        raise InvalidInputError(
+            f"vectorizer is a {type(chosen).__name__}, but scikit-learn's CountVectorizer or "
+            "TfidfVectorizer is needed, which keep words; give one of them or leave it out."
+        )
+    fitted = hasattr(chosen, "vocabulary_")
+    chosen = chosen if fitted else clone(chosen)
+    # Called by class: of a TfidfVectorizer this gives the counts under its weights.
+    work = CountVectorizer.transform if fitted else CountVectorizer.fit_transform
+    try:
+        counts = work(chosen, [normalize("NFC", text) for text in documents])
+    except ValueError as problem:
+        if "empty vocabulary" not in str(problem):
+            raise
+        raise InvalidInputError(
+            f"the {len(documents)} documents hold no word that can be counted; give documents "
+            "with text or another vectorizer."
+        ) from problem
+    recorded = "default" if vectorizer is None else " ".join(repr(chosen).split())
+    return counts, _words_of(chosen), recorded
+
+
+def _words_of(vectorizer: Any) -> tuple[str, ...]:
+    """Return the words of a fitted vectoriser, in the order of its columns."""
+    if not (hasattr(vectorizer, "vocabulary_") and hasattr(vectorizer, "get_feature_names_out")):
+        raise InvalidInputError(
+            f"a {type(vectorizer).__name__} without words was given; fit a CountVectorizer or "
+            "TfidfVectorizer on documents first."
+        )
+    return tuple(map(str, vectorizer.get_feature_names_out()))
+
+
+def _read_folder(
+    folder: Path, endings: Sequence[str], max_bytes: int, *, follow_links: bool
+) -> tuple[list[str], list[str], dict[str, int]]:
+    """Read all text files below a folder, in the order of their paths.
+
+    Returns the texts, their titles (paths below the folder, with forward slashes), and how many
+    files were longer than allowed and cut, and how many links were not followed.
+
+    Hidden and binary files (with zero bytes) are skipped. Text is UTF-8, UTF-16 with a byte-order
+    mark, or else Windows-1252.
+    """
+    wanted = {ending.lower() for ending in endings}
+    texts, titles, cut = [], [], 0
+    others: Counter[str] = Counter()
+    left_out: list[str] = []
+    for path in _files_below(folder, follow_links, left_out):
+        if path.suffix.lower() not in wanted:
+            others[path.suffix.lower() or "none"] += 1
+            continue
+        try:
+            with open(path, "rb") as file:
+                data = file.read(max_bytes + 1)
+        except OSError as problem:
+            raise _unreadable(problem) from problem
+        encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
+        if encoding is None and b"\0" in data:
+            continue
+        is_cut = len(data) > max_bytes  # perhaps within a character
+        try:
+            decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
+            text = decoder.decode(data[:max_bytes], final=not is_cut)
+        except UnicodeDecodeError:
+            text = data[:max_bytes].decode("cp1252", "replace")
+        texts.append(text)
+        titles.append(path.relative_to(folder).as_posix())
+        cut += is_cut
+    if not texts:
+        there = ", ".join(ending for ending, _ in others.most_common(5)) or "no files"
+        links = f", {len(left_out)} symbolic links out of it" if left_out else ""
+        raise InvalidInputError(
+            f"the folder {folder} holds no text files with the endings {', '.join(endings)} "
+            f"(there: {there}{links}); give the endings of those to read ('' for names without "
+            "one), or set follow_links."
+        )
+    return texts, titles, {"cut_files": cut, "links_left_out": len(left_out)}
+
+
+def _files_below(folder: Path, follow_links: bool, left_out: list[str]) -> Iterator[Path]:
+    """Yield the files below a folder; add links out of it that are not followed to `left_out`."""
+    home = os.path.realpath(folder)
+    seen: set[str] = set()
+
+    def enters(path: str) -> bool:
+        """Whether to read a file or enter a folder."""
+        if follow_links or not os.path.islink(path):
+            return True
+        inside = Path(os.path.realpath(path)).is_relative_to(home)
+        if not inside:
+            left_out.append(path)
+        return inside and not os.path.isdir(path)  # a folder inside is visited anyway
+
+    def refuse(problem: OSError) -> None:
+        raise _unreadable(problem) from problem
+
+    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=follow_links):
+        real = os.path.realpath(place)
+        if real in seen:  # links can lead in a circle
+            folders.clear()
+            continue
+        seen.add(real)
+        shown = sorted(name for name in folders if name[0] not in "._" and name != "node_modules")
+        folders[:] = [name for name in shown if enters(os.path.join(place, name))]
+        for name in sorted(names):
+            path = Path(place) / name
+            if not name.startswith(".") and path.is_file() and enters(str(path)):
+                yield path
+
+
+def _unreadable(problem: OSError) -> StoredFileError:
+    return StoredFileError(
+        f"{problem.filename} could not be read ({problem.strerror or problem}); make it readable "
+        "or take it out of the folder."
+    )
