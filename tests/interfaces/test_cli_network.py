@@ -81,6 +81,7 @@ def test_targets_and_predictors_by_name_or_file(ask):
     }
 
 
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("choice", ["ebic", "cv", "stars", "4.5"])
 def test_the_penalty_is_chosen_or_given(ask, genes, choice):
     told = json.loads(ask(f"network {{genes}}/genes.csv --alpha {choice} -o g.csv --json").stdout)
@@ -133,3 +134,14 @@ def test_exploring_what_is_no_graph_is_one_line(ask, tmp_path, name):
     assert "holds no graph" in result.stderr
     assert "Traceback" not in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_copies_of_columns_are_named_instead_of_an_empty_graph(call, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    X[:, 4] = X[:, 1]
+    write_table(tmp_path / "copies.csv", Table(X, None, tuple("abcde")))
+    refused = call("network copies.csv -o graph.json --alpha cv", int(Exit.BAD_INPUT))
+    assert "column e is an exact combination of others" in refused.stderr
+    warned = call("network copies.csv -o graph.json --p-values")
+    assert "columns b, e are exact combinations" in warned.stderr

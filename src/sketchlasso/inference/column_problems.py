@@ -31,6 +31,8 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 # At most this many entries of correlations, and this many targets, are solved together.
 ENTRIES_PER_PART = 2**24
 TARGETS_PER_PART = 512
+# A residual of no more than this share of its column is an exact fit.
+EXACT_FIT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)

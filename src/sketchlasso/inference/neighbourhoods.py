@@ -14,15 +14,23 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from sketchlasso.data import MatrixLike, as_rows, spread
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import Argument, DuplicateColumnWarning, InvalidInputError, unaccepted
 from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.inference.checks import (
+    EQUAL,
     FEWEST_ROWS,
     check_enough_rows,
     checked_columns,
+    collinear_groups,
     column_names,
 )
-from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
+from sketchlasso.inference.column_problems import (
+    EXACT_FIT,
+    ColumnProblems,
+    ColumnRows,
+    column_rows,
+    slices,
+)
 from sketchlasso.inference.nodewise import Nodewise, part_solver
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.io.table import nearest
@@ -30,6 +38,7 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows, is_number, is_whole
+from sketchlasso.warn import warn_user
 
 # Smallest p-value: zero would stand for "not tested".
 SMALLEST = 1e-300
@@ -221,14 +230,16 @@ def neighbourhoods(
     names : sequence of str, optional
         Of all columns; those of a data frame, or x0, x1, ..., by default.
     alpha : "pivotal" or float
-        Penalty, of columns with standard deviation one; half-samples use the same.
+        Penalty, of columns with standard deviation one. A number is meant for all rows: on
+        half-samples it is divided by the root of two.
     n_half_samples : int
         Even number of half-samples, drawn as complementary pairs, on which the stability of the
         edges is measured; 0 for none.
     p_values : bool
         Whether to test the pairs that either regression chose, where both were made, by Liu's
         statistic of the two residuals, which is normal under no partial correlation. Two-sided,
-        and not adjusted for the number of pairs.
+        and not adjusted for the number of pairs. Links of columns that are exact combinations of
+        others have none; a :class:`DuplicateColumnWarning` names them.
     tol : float
         Relative duality gap on the full data.
     n_threads : int
@@ -287,8 +298,10 @@ def neighbourhoods(
         found = solve(problems, settings)
         samples = complementary_pairs(m, n_half_samples // 2, seed) if n_half_samples else ()
         for half in samples:
-            part = column_rows(entries[half.train(m)], True)
-            own = ColumnProblems(part, alpha, chosen, explaining)
+            train = half.train(m)
+            # The same penalty per root of a row, so that it leaves the same links.
+            level = alpha if isinstance(alpha, str) else alpha * np.sqrt(len(train) / m)
+            own = ColumnProblems(column_rows(entries[train], True), level, chosen, explaining)
             halves.append(_signs(solve(own, settings).coef))
     found.warn_if_unsolved()
     result = Neighbourhoods(
@@ -299,7 +312,7 @@ def neighbourhoods(
         found,
         sparse.csr_array(sparse.vstack(halves, format="csr")) if halves else None,
     )
-    return replace(result, p_values=_pair_tests(result, entries)) if p_values else result
+    return replace(result, p_values=_pair_tests(result, columns, entries)) if p_values else result
 
 
 def _places(what: str, given: object, names: tuple[str, ...]) -> Any:
@@ -334,8 +347,10 @@ def _signs(coef: SparseRows) -> SparseRows:
     return sparse.csr_array((signs, coef.indices, coef.indptr), shape=coef.shape)
 
 
-def _pair_tests(result: Neighbourhoods, entries: Any) -> SparseRows:
+def _pair_tests(result: Neighbourhoods, columns: ColumnRows, entries: Any) -> SparseRows:
     """P-values (n, n) of the pairs that either regression chose, where both were made.
+
+    Pairs with a column that others determine have none, as nothing is left of it to test.
 
     With r_j = ||z_j||^2 / m the statistic
 
@@ -348,6 +363,7 @@ def _pair_tests(result: Neighbourhoods, entries: Any) -> SparseRows:
     found, n = result.regressions, len(result.names)
     pairs, _ = result._joined(_signs(found.coef), "or")
     pairs = pairs[result._mutual(pairs[:, 0], pairs[:, 1])]
+    pairs = pairs[~_determined(result, columns, pairs)[pairs].any(axis=1)]
     place = np.zeros(n, dtype=np.intp)
     place[result.targets] = np.arange(len(result.targets))
     m = found.n_samples
@@ -362,8 +378,39 @@ def _pair_tests(result: Neighbourhoods, entries: Any) -> SparseRows:
     second = _entries(found.coef, place[pairs[:, 0]], pairs[:, 1])
     bridge = inner / m + squares[j] * first + squares[k] * second
     size = np.sqrt(squares[j] * squares[k])
-    # An exact fit leaves no residual to test with.
-    score = np.sqrt(m) * np.divide(bridge, size, out=np.zeros_like(bridge), where=size > 0)
+    score = np.sqrt(m) * bridge / size
     p = np.maximum(2.0 * ndtr(-np.abs(score)), SMALLEST)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     return sparse.csr_array((np.tile(p, 2), (both[:, 0], both[:, 1])), shape=(n, n))
+
+
+def _determined(result: Neighbourhoods, columns: ColumnRows, pairs: IntArray) -> BoolArray:
+    """Which columns (n,) others determine, with a warning that names them.
+
+    Where rows suffice, those are all exact combinations of columns; elsewhere copies, and columns
+    that their regression fits exactly.
+    """
+    P, used = columns.P, np.union1d(result.targets, result.predictors)
+    used = used[~columns.constant[used]]
+    if len(used) < columns.n_samples:
+        groups = [used[group] for group in collinear_groups(P[used])]
+    else:
+        first, second = P[pairs[:, 0]], P[pairs[:, 1]]
+        sign = np.sign(np.einsum("ij,ij->i", first, second))[:, None]
+        apart = np.linalg.norm(first - sign * second, axis=1)
+        groups = list(pairs[apart <= EQUAL * np.sqrt(columns.n_samples)])
+    found = np.zeros(len(P), dtype=bool)
+    found[np.concatenate([*groups, np.empty(0, dtype=np.intp)])] = True
+    if groups:
+        names = [result.names[j] for j in groups[0]]
+        listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        more = f" (and {len(groups) - 1} more such groups)" if len(groups) > 1 else ""
+        warn_user(
+            DuplicateColumnWarning(
+                f"columns {listed} are exact combinations of each other{more}, so their links have "
+                "no p-value; leave all but one of them out."
+            )
+        )
+    exact = result.regressions.residual_norm <= EXACT_FIT * columns.lengths[result.targets]
+    found[result.targets[exact]] = True
+    return found

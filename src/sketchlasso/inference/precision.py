@@ -14,11 +14,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sketchlasso.data.validate import refuse_masked
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import GridEdgeWarning, InvalidInputError, UnusableColumnsError
 from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Rule, graph_of
-from sketchlasso.inference.checks import check_enough_rows, check_parameters, column_names
-from sketchlasso.inference.column_problems import ColumnProblems, column_rows
+from sketchlasso.inference.checks import (
+    check_enough_rows,
+    check_parameters,
+    collinear_groups,
+    column_names,
+    duplicate_columns,
+)
+from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, column_rows
 from sketchlasso.inference.nodewise import Nodewise, solve_columns
 from sketchlasso.inference.precision_matrix import (
     PenaltyPath,
@@ -32,6 +38,7 @@ from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import check_alphas
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, is_number, is_whole
+from sketchlasso.warn import warn_user
 
 CHOICES = ("stars", "ebic", "cv")
 
@@ -165,7 +172,9 @@ class SparsePrecision(EmpiricalCovariance):
                 grid = penalty_path(columns, int(self.alphas), self.alpha_min_ratio)
             else:
                 grid = _checked_grid(self.alphas)
+            self._check_determined(columns)
             index, self.criterion_ = self._choose(PenaltyPath(X, grid, self.rule, settings))
+            _warn_of_edge(alpha, index, grid)
             self.alphas_, alpha = grid, float(grid[index])
         problems = ColumnProblems(columns, alpha)
         found = solve_columns(problems, settings, count_callback(self.verbose))
@@ -210,6 +219,22 @@ class SparsePrecision(EmpiricalCovariance):
             path, rng, int(self.n_subsamples), float(self.threshold), count_callback(self.verbose)
         )
 
+    def _check_determined(self, columns: ColumnRows) -> None:
+        """Refuse columns that are exact combinations of others: no penalty can be chosen."""
+        if columns.n_features < columns.n_samples and not columns.constant.any():
+            groups = collinear_groups(columns.P)
+        else:
+            pair = duplicate_columns(columns.P.T)
+            groups = [] if pair is None else [np.array(pair)]
+        if groups:
+            names = getattr(self, "feature_names_in_", np.arange(columns.n_features))[groups[0]]
+            listed = ", ".join(map(str, names[:5])) + (", ..." if len(names) > 5 else "")
+            raise UnusableColumnsError(
+                f"columns {listed} are exact combinations of each other, so their precision would "
+                "be infinite; leave one of them out.",
+                groups[0][-1:],
+            )
+
     def _check_parameters(self) -> None:
         if np.ndim(self.alpha) != 0:
             raise InvalidInputError(
@@ -236,6 +261,23 @@ class SparsePrecision(EmpiricalCovariance):
             ),
             ("gamma", is_number(self.gamma) and 0 <= self.gamma <= 1, "a number from 0 to 1"),
         )
+
+
+def _warn_of_edge(rule: str, index: int, grid: FloatArray) -> None:
+    """Warn if the chosen penalty is the first or the last one."""
+    if 0 < index < len(grid) - 1:
+        return
+    end, remedy = (
+        ("largest", "look for columns that are nearly copies, or pass larger alphas")
+        if index == 0
+        else ("smallest", "pass smaller alphas too")
+    )
+    warn_user(
+        GridEdgeWarning(
+            f"alpha='{rule}' chose the {end} of its penalties ({grid[index]:.3g}), so that the "
+            f"graph may not be the best one; {remedy}."
+        )
+    )
 
 
 def _checked_grid(alphas: ArrayLike) -> FloatArray:

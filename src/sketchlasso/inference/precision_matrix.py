@@ -12,6 +12,7 @@ from sklearn.covariance import empirical_covariance, log_likelihood
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.graphs import Rule, join_directions
 from sketchlasso.inference.column_problems import (
+    EXACT_FIT,
     ColumnProblems,
     ColumnRows,
     column_rows,
@@ -24,8 +25,6 @@ from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, is_number, is_whole
 
 OnProgress = Callable[[int, int], None]
-# A residual of no more than this share of the column's own length is an exact fit.
-EXACT_FIT = 1e-6
 # Smallest eigenvalue of the precision matrix in units of its diagonal.
 SMALLEST_EIGENVALUE = 1e-3
 # Penalties that are solved between two checks of the criterion.

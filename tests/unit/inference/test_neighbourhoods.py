@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse, stats
 from tests.sentences import refusal
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
 from sketchlasso.graphs import links_of, write_graph
 from sketchlasso.inference import neighbourhoods, nodewise
 from sketchlasso.io import BlockMatrix
@@ -68,6 +68,41 @@ def test_targets_among_regulators_keep_their_names():
     np.testing.assert_array_equal(by_index.weights.toarray(), found.weights.toarray())
 
 
+def test_a_penalty_near_the_largest_leaves_strong_links_on_half_samples_too():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((100, 6))
+    X[:, 1] = X[:, 0] + 0.1 * rng.standard_normal(100)
+    found = neighbourhoods(X, alpha=8.0, n_half_samples=10, random_state=0)
+    assert sorted(found.edges()["source"]) == ["x0", "x1"]
+    np.testing.assert_array_equal(found.edges()["stability"], 1.0)
+
+
+@pytest.mark.parametrize("m", [200, 30])
+def test_columns_that_others_determine_are_named_and_have_no_p_value(m):
+    X = chained(m=m, n=40, seed=2)
+    X[:, 7], X[:, 30] = 1.0 - X[:, 2], 5.0 * X[:, 2]
+    with pytest.warns(DuplicateColumnWarning, match="x2, x7.*no p-value") as seen:
+        found = neighbourhoods(X, alpha=2.0, p_values=True)
+    assert len(seen) == 1
+    table = found.edges()
+    copies = {"x2", "x7", "x30"}
+    of_copies = [
+        bool({a, b} & copies) for a, b in zip(table["source"], table["target"], strict=True)
+    ]
+    np.testing.assert_array_equal(np.isnan(table["p_value"]), of_copies)
+    assert np.isfinite(np.asarray(table["p_value"])[~np.array(of_copies)]).any()
+
+
+def test_sums_of_other_columns_are_named_and_have_no_p_value():
+    X = chained(m=100, n=8, seed=2)
+    X[:, 6] = X[:, 1] - X[:, 4]
+    with pytest.warns(DuplicateColumnWarning, match="columns x1, x4, x6 are exact combinations"):
+        found = neighbourhoods(X, alpha=2.0, p_values=True)
+    table = found.edges()
+    for a, b, p in zip(table["source"], table["target"], table["p_value"], strict=True):
+        assert np.isnan(p) == bool({a, b} & {"x1", "x4", "x6"})
+
+
 def test_stability_is_the_share_of_half_samples_with_an_edge():
     X = chained(m=60, n=8, seed=3)
     found = neighbourhoods(X, alpha=1.2, n_half_samples=6, random_state=5)
@@ -77,7 +112,7 @@ def test_stability_is_the_share_of_half_samples_with_an_edge():
     for _ in range(3):
         order = rng.permutation(60)
         for rows in (order[:30], order[30:]):
-            coef = nodewise(X[np.sort(rows)], 1.2).coef.toarray()
+            coef = nodewise(X[np.sort(rows)], 1.2 / np.sqrt(2)).coef.toarray()
             counts += coef != 0
             joined["or"] += (coef != 0) | (coef.T != 0)
             joined["and"] += coef * coef.T > 0

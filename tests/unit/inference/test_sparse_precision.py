@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import check_estimator
 from tests.sentences import refusal
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import GridEdgeWarning, InvalidInputError, UnusableColumnsError
 from sketchlasso.graphs import links_of
 from sketchlasso.inference import SparsePrecision, nodewise
 from sketchlasso.inference.precision_matrix import Assembled
@@ -122,7 +122,8 @@ def test_partial_correlations_shrink_just_enough_to_be_positive_definite():
 def test_cross_validation_compares_likelihoods_of_rows_held_out():
     X = chain(m=60, n=5, seed=4)
     alphas = np.array([3.0, 1.0, 0.2])
-    found = SparsePrecision("cv", alphas=alphas[::-1], cv=KFold(3)).fit(X)
+    with pytest.warns(GridEdgeWarning, match=r"the smallest of its penalties \(0.2\)"):
+        found = SparsePrecision("cv", alphas=alphas[::-1], cv=KFold(3)).fit(X)
     np.testing.assert_array_equal(found.alphas_, alphas)
     scores = []
     for train, test in KFold(3).split(X):
@@ -139,7 +140,8 @@ def test_cross_validation_compares_likelihoods_of_rows_held_out():
 def test_the_extended_bic_is_that_of_refitted_neighbourhoods():
     X = chain(m=80, n=5, seed=5)
     alphas = np.array([4.0, 2.0, 0.5])
-    found = SparsePrecision("ebic", alphas=alphas, gamma=0.7).fit(X)
+    with pytest.warns(GridEdgeWarning, match=r"the largest of its penalties \(4\)"):
+        found = SparsePrecision("ebic", alphas=alphas, gamma=0.7).fit(X)
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     expected = []
     for alpha in alphas:
@@ -172,12 +174,30 @@ def test_stability_ends_the_search_and_repeats_with_its_seed():
     np.testing.assert_array_equal(again.precision_, found.precision_)
 
 
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 def test_penalties_that_fit_exactly_are_not_chosen():
     X = chain(m=20, n=40, seed=7)
     for choice in ("ebic", "cv"):
         found = SparsePrecision(choice, alphas=np.geomspace(4.0, 1e-3, 8)).fit(X)
         assert not np.isfinite(found.criterion_[-1])
         assert np.isfinite(found.precision_).all()
+
+
+@pytest.mark.parametrize("choice", ["ebic", "cv", "stars"])
+@pytest.mark.parametrize("m", [100, 12])
+def test_no_penalty_is_chosen_for_columns_that_others_determine(choice, m):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((m, 15))
+    X[:, 14] = 3.0 - 2.0 * X[:, 2]
+    with pytest.raises(UnusableColumnsError, match="columns 2, 14 are exact combinations") as seen:
+        SparsePrecision(choice).fit(X)
+    assert seen.value.columns == (14,)
+    if m > 15:
+        X[:, 14] = X[:, 2] + X[:, 5]
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(X, columns=[*"abcdefghijklmno"])
+        with pytest.raises(UnusableColumnsError, match="columns c, f, o are exact combinations"):
+            SparsePrecision(choice).fit(frame)
 
 
 def test_an_interrupted_fit_leaves_nothing_behind():

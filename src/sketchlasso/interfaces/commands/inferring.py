@@ -146,6 +146,7 @@ def _sheet(
         ("upper", columns["upper"]),
         ("p-value", p_values),
         ("adjusted", adjusted),
+        *((("", np.where(found.flagged, "flagged", "")),) if found.flagged.any() else ()),
     )
     order = np.argsort(found.p_value, kind="stable")[:top]
     return sheet_of(f"smallest p-values, {100 * level:g} % intervals", shown, order)

@@ -13,10 +13,11 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import InvalidInputError, StoredFileError, UnusableColumnsError
 from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
+from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.report import Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -72,7 +73,14 @@ class NetworkOptions:
             )
         rule: Any = self.rule
         chosen = sl.inference.SparsePrecision(level, rule=rule, random_state=seed, tol=self.tol)
-        return chosen.fit(given.X).alpha_
+        try:
+            return chosen.fit(given.X).alpha_
+        except UnusableColumnsError as refused:
+            name = feature_name(given.names, refused.columns[0])
+            raise InvalidInputError(
+                f"--alpha {level} cannot choose a penalty, because column {name} is an exact "
+                "combination of others; leave it out."
+            ) from None
 
 
 def network(
