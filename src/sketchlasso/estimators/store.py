@@ -328,7 +328,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, RadiusPolicy):
         factor = float(value.factor)
         return factor if value.kind == "given" else f"{factor!r}*{value.kind}"
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if hasattr(value, "__array__") and np.asarray(value).dtype.kind in "biuf":
         return {ARRAY: True}
     if isinstance(value, list | tuple):
         parts = [_plain(part) for part in value]

@@ -118,8 +118,10 @@ def test_the_file_says_what_it_holds(models, path):
 def test_names_that_the_fit_has_seen(path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(8)])
-    model = sl.SqrtLasso(alpha=1.0).fit(frame, Y[:, 0])
+    factor = pandas.Series(np.r_[0.0, np.ones(7)], index=frame.columns)
+    model = sl.SqrtLasso(alpha=1.0, penalty_factor=factor).fit(frame, Y[:, 0])
     sl.save_model(path, model)
+    assert np.array_equal(sl.load_model(path).penalty_factor, factor)
     loaded = sl.load_model(path)
     assert list(loaded.feature_names_in_) == list(frame.columns)
     assert np.array_equal(loaded.predict(frame), model.predict(frame))
