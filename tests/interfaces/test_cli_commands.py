@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
-from sketchlasso.engine import RadiusPolicy, fingerprint
+from sketchlasso.engine import fingerprint
 from sketchlasso.io import read_table, stored_info
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
@@ -107,7 +107,7 @@ def test_options_of_a_fit_arrive(call):
     assert kept["standardize"] and kept["positive"] and kept["relaxed"]
     assert (kept["sketch"], kept["fit_intercept"], kept["n_jobs"]) == ("exact", False, 1)
     assert (kept["tol"], kept["random_state"]) == (1e-5, 3)
-    assert kept["radius"] == RadiusPolicy("given", 0.1)
+    assert kept["radius"] == 0.1
 
 
 def test_path_lists_penalties_and_writes_coefficients(call):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from glob import glob, has_magic
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ from sketchlasso.interfaces.commands.screen import Note, Watch
 
 # A target with more values, most of which occur once, does not mean classes.
 MOST_CLASSES = 10
+# Names of columns that identify rows, and the fewest rows of which this is said.
+ROW_NAME = re.compile(r"(^|[^a-z])(id|key|index|nr|no)$", re.IGNORECASE)
+FEWEST_NUMBERED = 20
 # Formats of files with named columns, and how their names end.
 TABLES = {
     "csv": (".csv",),
@@ -51,7 +54,6 @@ class Given:
     # How columns became features, if some are not plain numbers.
     encoding: sl.io.Encoding | None = None
     rows: Any = None  # (m,) their numbers in the file, from 0
-    ids: Any = None  # (m,) what identifies the rows, or None
     gaps: Any = None  # (m, c) which cells of the columns of `encoding` have been filled, or None
     impute: str | None = None  # how they were filled
 
@@ -225,16 +227,6 @@ class Given:
         if self.gaps is not None:
             warnings.warn(words, Note, stacklevel=2)
 
-    def drop_options(self, features: Sequence[int]) -> str:
-        """Return the options that leave out the columns of features; "" if they have no names."""
-        if self.names is None:
-            return ""
-        rules = () if self.encoding is None else self.encoding.columns
-        column = {feature: rule.name for rule in rules for feature in rule.feature_names}
-        names = [self.names[j] for j in features]
-        columns = dict.fromkeys(column.get(name, name) for name in names)
-        return " ".join(f"--drop {quote(name)}" for name in columns)
-
     def _refuse_blocks(self, reason: str) -> None:
         if self.in_blocks:
             raise InvalidInputError(
@@ -258,46 +250,29 @@ def read_given(
     options: DataOptions,
     *,
     encoding: sl.io.Encoding | None = None,
-    id: str | None = None,
     needs_target: bool = False,
 ) -> Given:
     """Read the data of a command, or only their outline if they are to be read in blocks.
 
     Several files are the rows of one matrix. The `encoding` of a model says how columns become
-    features; other columns are ignored then. `id` is the column that identifies rows. If the
-    command needs a target, none was named and the table cannot be read, the error asks for it.
+    features; other columns are ignored then. If the command needs a target, none was named and the
+    table cannot be read, the error asks for it.
     """
     paths = [files] if isinstance(files, Path) else list(files)
-    path = paths[0]
     names_target = options.names_target()
-    if reads_blocks(paths, options):
-        table: Any = _read_outline(paths, options)
-    else:
-        try:
-            table = sl.io.read_table(
-                paths,
-                target=options.target,
-                drop=options.drop or (),
-                id=id,
-                impute=options.impute,  # type: ignore[arg-type]
-                encoding=encoding,
-                format=options.format,  # type: ignore[arg-type]
-                separator=options.separator,
-                index_base=options.index_base,
-                n_features=options.n_features,
-                vocabulary=options.vocabulary,
-            )
-        except InvalidInputError as problem:
-            if needs_target and not names_target and problem.column_names:
-                raise _no_target(path, problem.column_names) from None
-            raise
-        for note in table.notes:
-            warnings.warn(note, Note, stacklevel=2)
+    try:
+        table = _read(paths, options, encoding)
+    except InvalidInputError as problem:
+        if needs_target and not names_target and problem.column_names:
+            raise _no_target(paths[0], problem.column_names) from None
+        raise
+    for note in getattr(table, "notes", ()):
+        warnings.warn(note, Note, stacklevel=2)
     y: Any = table.y
     if y is not None and y.shape[1:] == (1,):
         y = y[:, 0]
-    title = "standard input" if str(path) == "-" else str(path)
-    title = title if len(paths) == 1 else f"{path} and {len(paths) - 1} more"
+    title = "standard input" if str(paths[0]) == "-" else str(paths[0])
+    title += f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     kept = getattr(table, "rows", None)
     given = Given(
         X=table.X,
@@ -307,7 +282,6 @@ def read_given(
         source=title,
         encoding=getattr(table, "encoding", None),
         rows=np.arange(table.shape[0]) if kept is None else kept,
-        ids=getattr(table, "ids", None),
         gaps=getattr(table, "gaps", None),
         impute=options.impute,
     )
@@ -319,7 +293,40 @@ def read_given(
         raise InvalidInputError(
             f"{title} has {given.X.shape[0]} row, but a model needs at least 2; give more rows."
         )
+    if needs_target:
+        _note_row_numbers(given)
     return given
+
+
+def _read(
+    paths: list[Path], options: DataOptions, encoding: sl.io.Encoding | None
+) -> sl.io.Table | sl.io.Shards:
+    cells = options.cells_read()
+    if not reads_blocks(paths, options):
+        return sl.io.read_table(paths, encoding=encoding, **options.columns_read(), **cells)
+    usual = DataOptions().cells_read()
+    for name in cells:
+        if cells[name] != usual[name]:
+            option = {"text_encoding": "encoding", "header": "names"}.get(name, name)
+            raise InvalidInputError(
+                f"--{option.replace('_', '-')} does not apply to data in blocks; leave it out, or "
+                "read the files whole."
+            )
+    memory = options.memory if isinstance(options, BlockOptions) else None
+    return sl.io.read_shards(paths, memory=memory, **options.columns_read())
+
+
+def _note_row_numbers(given: Given) -> None:
+    """Remark on columns that number the rows instead of describing them."""
+    if not isinstance(given.X, np.ndarray) or given.names is None:
+        return
+    m = len(given.X)
+    for name, column in zip(given.names, given.X.T, strict=True):
+        whole = m >= FEWEST_NUMBERED and np.ptp(column) >= m - 1 and np.all(column % 1 == 0)
+        is_counted = whole and (np.ptp(column) == m - 1 or ROW_NAME.search(name))
+        if is_counted and len(np.unique(column)) == m:
+            words = f"column {name!r} seems to number the rows; leave it out with --drop {name}"
+            warnings.warn(words, Note, stacklevel=2)
 
 
 def _no_target(source: Path | str, names: Sequence[str]) -> InvalidInputError:
@@ -350,22 +357,6 @@ def is_table(path: Path, format: str | None) -> bool:
         return format in TABLES
     known = {ending for endings in TABLES.values() for ending in endings}
     return str(path) == "-" or any(ending.lower() in known for ending in path.suffixes[-2:])
-
-
-def _read_outline(paths: list[Path], options: DataOptions) -> sl.io.Shards:
-    for name in ("separator", "vocabulary", "impute", "index_base", "n_features"):
-        if getattr(options, name) is not None:
-            raise InvalidInputError(
-                f"--{name.replace('_', '-')} does not apply to data in blocks; leave it out, or "
-                "read the files whole."
-            )
-    return sl.io.read_shards(
-        paths,
-        target=options.target,
-        drop=options.drop or (),
-        format=options.format,  # type: ignore[arg-type]
-        memory=options.memory if isinstance(options, BlockOptions) else None,
-    )
 
 
 def _read_target(path: Path, data: str, rows: Any, kept: Any) -> Any:

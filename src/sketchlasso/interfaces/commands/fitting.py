@@ -27,6 +27,7 @@ from sketchlasso.interfaces.commands.screen import Screen
 
 NOTHING_USED = "no feature is used at this penalty; give a smaller --alpha, or choose one with cv"
 SPLITS = ("shuffled", "ordered", "time")
+SCORES, CLASS_SCORES = ("mse", "mae", "r2"), ("accuracy", "f1", "auc")
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,17 @@ class SearchOptions:
     )
     scoring: Annotated[str | None, "mse, mae or r2; for classes accuracy, f1, auc or mse."] = None
 
+    def __post_init__(self) -> None:
+        options.check_choice("--split", self.split, SPLITS)
+        options.check_choice("--selection", self.selection, ("min", "1se"))
+        options.alphas_of(self.alphas)
+        if self.scoring is not None:
+            options.check_choice("--scoring", self.scoring, (*SCORES, *CLASS_SCORES))
+
     def split_rows(self, y: Any, classes: bool, seed: int) -> list[tuple[Any, Any]]:
         """Return the training and test rows of each fold, for responses y (m,)."""
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
-        options.check_choice("--split", self.split, SPLITS)
         stratified = classes and self.split != "time"
         labels, counts = np.unique(y, return_counts=True)
         most = int(counts.max()) if stratified else len(y)
@@ -96,12 +103,17 @@ class ResultOptions:
     top: options.Top = 10
     verbose: options.Verbose = False
 
+    def __post_init__(self) -> None:
+        if self.calibrate is not None:
+            options.check_choice("--calibrate", self.calibrate, ("jackknife+", "cv+"))
+        if str(self.output) == "-":
+            raise InvalidInputError("a model is no text for stdout; give --output a file name.")
+
     def check(self, given: Given, classes: bool) -> None:
         """Refuse, before the fit, a calibration that is impossible after it."""
         method = self.calibrate
         if method is None:
             return
-        options.check_choice("--calibrate", method, ("jackknife+", "cv+"))
         if classes:
             raise InvalidInputError(
                 "--calibrate cannot be used for classes, because intervals are for numbers; leave "
@@ -156,6 +168,7 @@ def fit(
 
     The square-root LASSO, or its classifier if the target means classes.
     """
+    penalty = options.penalty_of(alpha, "rigorous", "rigorous-robust")
     given = read_given(file, data, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)
@@ -163,7 +176,7 @@ def fit(
     start = perf_counter()
     with screen.watching("fitting") as watch, at_work(given, data, watch):
         estimator: Model = kind(
-            alpha=options.penalty_of(alpha, "rigorous", "rigorous-robust"),
+            alpha=penalty,
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
         seconds = perf_counter() - start

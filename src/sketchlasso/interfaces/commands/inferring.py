@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, UnusableColumnsError
 from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.data import read_given
 from sketchlasso.interfaces.commands.describe import feature_name
@@ -61,7 +61,8 @@ def infer(
             f"--level must be strictly between 0 and 1, such as 0.95, not {level:g}."
         )
     options.check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
-    outputs.check_table(output, text=True)
+    outputs.check_table(output)
+    penalty = options.penalty_of(alpha, "auto", "rigorous", "rigorous-robust")
     given = read_given(file, data, needs_target=True).without_references()
     if given.response.dtype.kind not in "biuf" or given.response.ndim != 1:
         raise InvalidInputError(
@@ -70,14 +71,19 @@ def infer(
         )
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:
-        found = sl.inference.desparsified(
-            given.X,
-            given.response,
-            alpha=options.penalty_of(alpha, "auto", "rigorous", "rigorous-robust"),
-            errors="robust" if robust else "equal",
-            feature_names=given.names,
-            progress=None if watch is None else partial(watch.blocks, what="features"),
-        )
+        try:
+            found = sl.inference.desparsified(
+                given.X,
+                given.response,
+                alpha=penalty,
+                errors="robust" if robust else "equal",
+                feature_names=given.names,
+                progress=None if watch is None else partial(watch.blocks, what="features"),
+            )
+        except UnusableColumnsError as refused:
+            raise InvalidInputError(
+                f"{refused} --drop-constant and --drop-duplicates leave out all such columns."
+            ) from None
     seconds = perf_counter() - start
     adjustment: Any = ADJUSTMENTS[adjust]
     lower, upper = found.interval(level)
@@ -92,7 +98,7 @@ def infer(
         "flagged": found.flagged,
         "bias_bound": found.bias_bound,
     }
-    outputs.write_columns(output, columns, found.names)
+    printed = outputs.write_columns(output, {"feature": found.names, **columns})
     if plot is not None:
         _draw(found, level, adjustment, plot)
     cutoff = 1 - level
@@ -120,6 +126,7 @@ def infer(
             ("seconds", f"{seconds:.2f}"),
         ),
         sheets=_sheet(found, columns, level, top),
+        outcome=printed,
     )
 
 
@@ -210,7 +217,7 @@ def stability(
 
     The rows are split in half many times; features that are chosen on most halves are selected.
     """
-    outputs.check_table(output, text=True)
+    outputs.check_table(output)
     given = read_given([file], data, needs_target=True)
     y, classes = given.signs(None)
     start = perf_counter()
@@ -220,7 +227,7 @@ def stability(
     given.note_on_gaps("gaps were filled from all rows before the rows were split in half")
     columns = {"frequency": selector.frequencies_, "selected": selector.get_support()}
     names = [feature_name(given.names, j) for j in range(given.X.shape[1])]
-    outputs.write_columns(output, columns, names)
+    printed = outputs.write_columns(output, {"feature": names, **columns})
     if plot is not None:
         outputs.save_picture(sl.plots.plot_stability(selector, feature_names=given.names), plot)
     chosen = selector.get_support(indices=True)
@@ -249,6 +256,7 @@ def stability(
             ("seconds", f"{seconds:.2f}"),
         ),
         sheets=_shares_sheet(selector, names, top),
+        outcome=printed,
     )
 
 

@@ -72,10 +72,10 @@ def loo(
         "prediction": found.predictions,
         "residual": found.residuals,
         "coefficient_shift": found.coefficient_shift,
-        "features_gained": found.features_gained.astype(np.float64),
-        "features_lost": found.features_lost.astype(np.float64),
+        "features_gained": found.features_gained,
+        "features_lost": found.features_lost,
     }
-    write_columns(output, columns, rows=numbers)
+    printed = write_columns(output, {"row": numbers, **columns})
     return Report(
         data={
             "target": given.target_name,
@@ -94,6 +94,7 @@ def loo(
             *(_solver_facts(sketch, found, seconds) if verbose else ()),
         ),
         sheets=_influence_sheet(found, numbers, top),
+        outcome=printed,
     )
 
 

@@ -50,13 +50,42 @@ class DataOptions:
 
     panel: ClassVar[str] = "Data"
     target: Annotated[
-        str | None, "The response: a column's name or number. svmlight files have theirs."
+        str | None,
+        "The response: a column's name, or number from 1. svmlight files have theirs.",
     ] = None
     target_file: Annotated[Path | None, "Responses, one number or label per line."] = None
     target_word: Annotated[str | None, "A feature by its name: it is regressed on all others."] = (
         None
     )
-    drop: Annotated[list[str] | None, "A column to leave out; may be repeated."] = None
+    keep: Annotated[
+        list[str] | None, "The only columns to read, as in --keep 'age,room*'; may be repeated."
+    ] = None
+    drop: Annotated[
+        list[str] | None, "Columns to leave out, as in --drop 'id,note*'; may be repeated."
+    ] = None
+    categorical: Annotated[
+        list[str] | None, "Columns whose numbers are levels of a category, such as codes."
+    ] = None
+    clean: Annotated[
+        bool, "Read percent signs, currencies and dates as numbers, and report what was done."
+    ] = False
+    drop_constant: Annotated[bool, "Leave out columns that do not vary."] = False
+    drop_duplicates: Annotated[
+        bool, "Leave out columns that are equal to others up to shift and scale."
+    ] = False
+    na: Annotated[
+        list[str] | None, "A word for missing values, instead of the usual ones; may be repeated."
+    ] = None
+    decimal: Annotated[str | None, "The decimal mark, if not a point."] = None
+    thousands: Annotated[str | None, "The mark between groups of three digits."] = None
+    encoding: Annotated[str, "How text is stored, such as latin-1."] = "utf-8"
+    names: Annotated[
+        bool | None,
+        typer.Option(
+            "--names/--no-names",
+            help="Whether a text table begins with names; detected by default.",
+        ),
+    ] = None
     format: Annotated[str | None, "The format, if the file's name does not show it."] = None
     separator: Annotated[str | None, "What separates the cells of a text table."] = None
     impute: Annotated[
@@ -73,10 +102,39 @@ class DataOptions:
     ] = None
     vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None
 
+    def __post_init__(self) -> None:
+        self.names_target()
+        if self.impute is not None:
+            check_choice("--impute", self.impute, ("mean", "median", "drop"))
+
     @property
     def in_blocks(self) -> bool:
         """Return whether even a single file is to be read in blocks."""
         return False
+
+    def columns_read(self) -> dict[str, Any]:
+        """Return keyword arguments of `read_table` and `read_shards`."""
+        return {"target": self.target, "drop": self.drop or (), "format": self.format}
+
+    def cells_read(self) -> dict[str, Any]:
+        """Return the other keyword arguments of `read_table`, by the names of the options."""
+        return {
+            "keep": self.keep,
+            "categorical": self.categorical or (),
+            "clean": self.clean,
+            "drop_constant": self.drop_constant,
+            "drop_duplicates": self.drop_duplicates,
+            "na": self.na,
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "text_encoding": self.encoding,
+            "header": self.names,
+            "impute": self.impute,
+            "separator": self.separator,
+            "n_features": self.n_features,
+            "index_base": self.index_base,
+            "vocabulary": self.vocabulary,
+        }
 
     def names_target(self) -> bool:
         """Return whether an option names the target; refuse several."""
@@ -108,6 +166,9 @@ class ClusterOptions:
     ] = None
 
     def __post_init__(self) -> None:
+        super_check = getattr(super(), "__post_init__", None)
+        if super_check is not None:
+            super_check()
         if self.scheduler is None and self.worker_timeout is not None:
             raise InvalidInputError(
                 f"--worker-timeout {self.worker_timeout:g} was given without --scheduler, but only "
@@ -173,6 +234,13 @@ class ModelOptions:
     threads: Threads = -1
     seed: Seed = 0
     device: Device = "cpu"
+
+    def __post_init__(self) -> None:
+        radii_of(self.radius)
+        if self.rank < 1:
+            raise InvalidInputError(f"--rank must be at least 1, not {self.rank}.")
+        if not self.tol > 0:
+            raise InvalidInputError(f"--tol must be a positive number, not {self.tol:g}.")
 
     def estimator_parameters(self, X: Any, watch: Watcher | None) -> dict[str, Any]:
         """Return keyword arguments of the estimators, the penalties left out."""

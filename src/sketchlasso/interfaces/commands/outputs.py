@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from glob import glob
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +22,12 @@ from sketchlasso.errors import (
     SketchlassoError,
     StoredFileError,
 )
-from sketchlasso.interfaces.commands.data import TABLES
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.storage import replacing
 
 COMPRESSED = (".gz", ".bz2", ".xz")
+TEXT = (".csv", ".tsv", ".tab")
+BINARY = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".npz", ".npy", ".mtx")
 PICTURES = (".png", ".svg", ".pdf")
 CREATOR = "sketchlasso"  # in the metadata of pictures
 # What pictures and graphs that sketchlasso wrote have near their beginning.
@@ -120,36 +124,70 @@ def _own(path: Path) -> bool:
     return True
 
 
-def check_table(path: Path | None, text: bool = False) -> None:
-    """Refuse, before the work, a file name that does not end like a table.
+def check_table(path: Path | None) -> None:
+    """Refuse, before the work, a file name that does not end like a table."""
+    if path is None or str(path) == "-":
+        return
+    ending = _ending(path)
+    if ending not in TEXT and (ending not in BINARY or path.suffix.lower() in COMPRESSED):
+        _refuse(path, "a table", ".csv, .tsv, .parquet, .feather, .npz, .npy or .mtx")
 
-    With `text`, the table will have a column of text, which not all formats can hold.
+
+def write_columns(path: Path | None, columns: Mapping[str, Any]) -> str:
+    """Write columns (m,) of numbers, text or yes and no as a table; return it for stdout.
+
+    A path of - stands for stdout.
     """
     if path is None:
-        return
-    compressed = path.suffix.lower() in COMPRESSED
-    ending = (Path(path.stem) if compressed else path).suffix.lower()
-    known = {*TABLES["csv"], *TABLES["tsv"], *([] if text else [".mtx"])}
-    if not compressed:
-        known |= {*TABLES["parquet"], *TABLES["arrow"], *([] if text else [".npy", ".npz"])}
-    if ending not in known:
-        others = "" if text else ", .npz, .npy, .mtx"
-        _refuse(path, "a table", f".csv, .tsv, .parquet{others} or .feather")
+        return ""
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    ending = _ending(path)
+    if str(path) == "-" or ending in TEXT:
+        text = as_csv(arrays, "\t" if ending in TEXT[1:] else ",")
+        if str(path) == "-":
+            return text
+        with replacing(path, compress=True) as file:
+            file.write(text.encode())
+    elif ending in (".parquet", ".pq", ".feather", ".arrow", ".ipc"):
+        pa, feather, parquet = map(import_module, ("pyarrow", "pyarrow.feather", "pyarrow.parquet"))
+        table = pa.table(arrays)
+        with replacing(path) as file:
+            if ending.startswith(".p"):
+                parquet.write_table(table, file)
+            else:
+                feather.write_feather(table, file)
+    else:
+        texts = [name for name, values in arrays.items() if values.dtype.kind in "UO"]
+        numbers = {name: values for name, values in arrays.items() if name not in texts}
+        if len(texts) > 1:
+            raise InvalidInputError(
+                f"{path} holds numbers, but {', '.join(texts)} are text; end the name in .csv."
+            )
+        X = np.column_stack([values.astype(np.float64) for values in numbers.values()])
+        y = arrays[texts[0]] if texts else None
+        sl.io.write_table(path, sl.io.Table(X, y, tuple(numbers), texts[0] if texts else None))
+    return ""
 
 
-def write_columns(
-    path: Path | None,
-    columns: Mapping[str, Any],
-    features: Sequence[str] | None = None,
-    rows: Any = None,
-) -> None:
-    """Write columns (m,) of numbers as a table, with m feature names or row numbers if given."""
-    if path is None:
-        return
-    values = np.column_stack(list(columns.values())).astype(np.float64)
-    labels = (None, None) if features is None else (np.array(features), "feature")
-    table = sl.io.Table(values, labels[0], tuple(columns), labels[1], ids=rows, id_name="row")
-    sl.io.write_table(path, table)
+def as_csv(columns: Mapping[str, Any], separator: str = ",", header: bool = True) -> str:
+    """Return columns as lines for programs, numbers with all digits, booleans as true and false."""
+    lists = [
+        ["true" if value else "false" for value in values]
+        if values.dtype.kind == "b"
+        else values.tolist()
+        for values in map(np.asarray, columns.values())
+    ]
+    lines = io.StringIO()
+    writer = csv.writer(lines, delimiter=separator, lineterminator="\n")
+    if header:
+        writer.writerow(columns)
+    writer.writerows(zip(*lists, strict=True))
+    return lines.getvalue()
+
+
+def _ending(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return (Path(path.stem).suffix if suffix in COMPRESSED else suffix).lower()
 
 
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Screen:
             print(as_json({**report.data, "warnings": list(remarks), "notes": list(notes)}))
             return
         if report.outcome:
-            print(visible(report.outcome, LINES))
+            print(visible(report.outcome.removesuffix("\n"), LINES))
         elif sys.stdout.isatty() and not self.quiet:
             _show_rich(report)
         elif not self.quiet:

@@ -14,7 +14,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import EFFECT, feature_name
-from sketchlasso.interfaces.commands.outputs import check_table, panels, save_picture
+from sketchlasso.interfaces.commands.outputs import check_table, panels, save_picture, write_columns
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.types import FloatArray, IntArray
@@ -144,8 +144,7 @@ def path(
             sl.errors.EmptyModelWarning("no feature is used at any of these penalties"),
             stacklevel=2,
         )
-    if output is not None:
-        sl.io.write_table(output, _coefficient_table(found, columns, scales, given))
+    printed = write_columns(output, _coefficient_columns(found, columns, scales, given))
     if plot is not None:
         _draw(found, given.names, plot, scaled=scales is not None)
     return Report(
@@ -161,6 +160,7 @@ def path(
             *((("sketch", sketch_words(sketch)), ("seconds", f"{seconds:.2f}")) if verbose else ()),
         ),
         sheets=_sheets(found, columns, given.names, verbose),
+        outcome=printed,
         fell_short=not np.any(found.models.n_nonzero),
     )
 
@@ -226,20 +226,17 @@ def _new_features(coef: Any, places: IntArray, names: Sequence[str] | None) -> l
     return found
 
 
-def _coefficient_table(
+def _coefficient_columns(
     found: sl.Path, columns: dict[str, Any], scales: FloatArray | None, given: Given
-) -> sl.io.Table:
+) -> dict[str, Any]:
+    """Return a table of the penalties, intercepts and coefficients of features ever used."""
     coef = found.models.coef
     used = np.unique(coef.indices[coef.data != 0])
-    values = coef[:, used].toarray()
-    if scales is not None:
-        values = values / scales[used]
-    names = (feature_name(given.names, int(j)) for j in used)
-    first = tuple(name for name in ("response", "alpha") if name in columns)
-    heads = (*first, "intercept")
-    numbers = [*(columns[name] for name in first), found.models.intercept, values]
-    return sl.io.Table(
-        np.column_stack(numbers),
-        None,
-        (*heads, *(f"{name} (feature)" if name in heads else name for name in names)),
-    )
+    values = coef[:, used].toarray() / (1.0 if scales is None else scales[used])
+    first = ("response", "alpha")
+    table: dict[str, Any] = {name: columns[name] for name in first if name in columns}
+    table["intercept"] = found.models.intercept
+    for j, column in zip(used, values.T, strict=True):
+        name = feature_name(given.names, int(j))
+        table[f"{name} (feature)" if name in table else name] = column
+    return table

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
@@ -25,8 +24,8 @@ from sketchlasso.interfaces.commands.options import (
     Files,
     ModelFile,
 )
-from sketchlasso.interfaces.commands.outputs import check_table
-from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, label, short
+from sketchlasso.interfaces.commands.outputs import as_csv, check_table, write_columns
+from sketchlasso.interfaces.commands.report import Report, Sheet, label, short
 from sketchlasso.interfaces.commands.scoring import model_scores, score_facts, score_values
 from sketchlasso.interfaces.commands.screen import Note, Screen
 from sketchlasso.types import FloatArray
@@ -42,13 +41,22 @@ def predict(
     screen: Screen,
     output: Annotated[
         Path | None,
-        "Table to write (.csv, .tsv, .parquet, .npz); by default to stdout, one per line.",
+        "Table to write (.csv, .tsv, .parquet, .npz; - for stdout with names and row numbers); by "
+        "default predictions alone go to stdout, one per line.",
     ] = None,
     id: Annotated[
         str | None,
         "The column that identifies rows, to write with the predictions. Files have row numbers "
         "by default.",
     ] = None,
+    columns: Annotated[
+        list[str] | None,
+        "Columns of FILE to write beside the predictions, as in --columns name,date.",
+    ] = None,
+    header: Annotated[
+        bool,
+        typer.Option("--header/--no-header", help="Begin the lines on stdout with names."),
+    ] = False,
     interval: Annotated[
         float | None,
         "Add intervals that hold new responses with this probability, such as 0.9; the model has "
@@ -65,11 +73,51 @@ def predict(
             f"--impute {data.impute} does not apply to predict, which fills missing values as the "
             "fit did; leave it out, or give --impute drop to leave their rows out."
         )
-    estimator, given = _read_both(model, file, data, predicting=True, id=id)
+    copied = [name.strip() for listed in columns or () for name in listed.split(",")]
+    copied = [id, *copied] if id is not None else copied
+    if copied and str(file[0]) == "-":
+        raise InvalidInputError(
+            "--id and --columns read the input a second time, which standard input does not allow; "
+            "give a file."
+        )
+    estimator, given = _read_both(model, file, data, predicting=True, unused=copied)
     if interval is not None:
         _check_calibrated(estimator, model)
+    beside: dict[str, Any] = {}
+    if copied:
+        texts = sl.io.read_text_columns(
+            file,
+            copied,
+            format=data.format,
+            separator=data.separator,
+            header=data.names,
+            text_encoding=data.encoding,
+        )
+        beside = {name: _plain(np.array(cells)[given.rows]) for name, cells in texts.items()}
     with screen.watching("predicting") as watch, at_work(given, data, watch):
-        return _predicted(estimator, given, output, interval, id)
+        report, predicted = _predicted(estimator, given, interval)
+    if output is not None:
+        rows = {} if id is not None else {"row": given.rows + 1}
+        printed = write_columns(output, {**rows, **beside, **predicted})
+        return replace(report, outcome=printed)
+    left_out = len(given.rows) and given.rows[-1] != len(given.rows) - 1
+    rows = {"row": given.rows + 1} if left_out and id is None else {}
+    shown = {name: part for name, part in predicted.items() if not name.startswith("decision")}
+    named = {"ids": beside[next(iter(beside))]} if id is not None else {}
+    if report.facts[0][0] != "data":  # scores; only predictions go to stdout
+        scores = [" ".join(fact) for fact in report.facts[: len(report.data["scores"])]]
+        warnings.warn(f"{', '.join(scores)} on these rows", Note, stacklevel=2)
+    return replace(
+        report,
+        data={**report.data, **named},
+        outcome=as_csv({**rows, **beside, **shown}, header=header),
+    )
+
+
+def _plain(texts: Any) -> Any:
+    """Return text (m,) as whole numbers, if all of it is."""
+    whole = all(text.isdecimal() and (text == "0" or text[0] != "0") for text in texts)
+    return texts.astype(np.int64) if whole and max(map(len, texts)) < 19 else texts
 
 
 def _check_calibrated(estimator: Model, model: Path) -> None:
@@ -87,53 +135,44 @@ def _check_calibrated(estimator: Model, model: Path) -> None:
 
 
 def _predicted(
-    estimator: Model, given: Given, output: Path | None, interval: float | None, id: str | None
-) -> Report:
+    estimator: Model, given: Given, interval: float | None
+) -> tuple[Report, dict[str, Any]]:
+    """Return a report without scores on stdout, and the columns (m,) to write."""
     predictions = estimator.predict(given.X)
     if predictions.dtype == object:
         predictions = predictions.astype(str)  # labels of a data frame are text in objects
-    document: dict[str, Any] = {"n_samples": len(predictions)}
-    empty = not np.any(getattr(estimator, "coef_", True))
-    if empty:
+    if not np.any(getattr(estimator, "coef_", True)):
         warnings.warn(
             sl.errors.EmptyModelWarning("the model uses no feature, so it predicts a constant"),
             stacklevel=2,
         )
-    scored: Facts = ()
+    document: dict[str, Any] = {"n_samples": len(predictions), "predictions": predictions}
+    facts: list[tuple[str, str]] = []
     if given.y is not None and given.y.shape == predictions.shape:
         scores = model_scores(estimator, given, predictions)
-        defined = {name: score for name, score in scores.items() if not np.isnan(score.value)}
-        scored = score_facts(defined)
+        scores = {name: one for name, one in scores.items() if not np.isnan(one.value)}
+        facts += score_facts(scores)
         document["scores"] = score_values(scores)
-    facts = [*scored, ("data", given.words()), ("model", model_words(estimator))]
+    facts += [("data", given.words()), ("model", model_words(estimator))]
+    columns: dict[str, Any] = {}
+    if hasattr(estimator, "classes_"):
+        decision = estimator.decision_function(given.X).reshape(len(predictions), -1)
+        several = decision.shape[1] > 1
+        names = [f"decision {label(c)}" for c in estimator.classes_] if several else ["decision"]
+        columns = dict(zip(names, decision.T, strict=True)) | {"prediction": predictions}
+        return Report(document, facts=tuple(facts)), columns
+    rows = predictions.reshape(len(predictions), -1)
     ends = None
     if interval is not None:
         ends = estimator.predict_interval(given.X, interval)
         _describe_intervals(ends, estimator, given, interval, document, facts)
-    if output is None:
-        document["predictions"] = predictions
-        rows = predictions.reshape(len(predictions), -1)
-        cells = (rows if ends is None else _with_ends(predictions, ends)).tolist()
-        if given.ids is not None:
-            document["ids"] = given.ids
-            cells = [[key, *row] for key, row in zip(given.ids, cells, strict=True)]
-        lines = io.StringIO()
-        csv.writer(lines, lineterminator="\n").writerows(cells)
-        if scored:
-            # Only predictions go to stdout.
-            warnings.warn(f"{', '.join(map(' '.join, scored))} on these rows", Note, stacklevel=2)
-        return Report(document, outcome=lines.getvalue().removesuffix("\n"))
-    table = _prediction_table(estimator, given, predictions, ends)
-    ids = given.rows + 1 if given.ids is None else given.ids
-    sl.io.write_table(output, replace(table, ids=ids, id_name=id or "row"))
-    return Report(document, facts=tuple(facts))
-
-
-def _with_ends(predictions: FloatArray, ends: FloatArray) -> FloatArray:
-    """Return rows (m, 3 t): prediction, lower and upper end of every target."""
-    columns = predictions.reshape(len(predictions), -1, 1)
-    triples = np.concatenate([columns, ends.reshape(*columns.shape[:2], 2)], axis=2)
-    return triples.reshape(len(predictions), -1)
+        ends = ends.reshape(*rows.shape, 2)
+    for t in range(rows.shape[1]):
+        target = f" {t + 1}" if rows.shape[1] > 1 else ""
+        columns[f"prediction{target}"] = rows[:, t]
+        if ends is not None:
+            columns |= {f"lower{target}": ends[:, t, 0], f"upper{target}": ends[:, t, 1]}
+    return Report(document, facts=tuple(facts)), columns
 
 
 def _describe_intervals(
@@ -267,37 +306,18 @@ def _penalty_factor(estimator: Model, facts: Mapping[str, Any], given: Given) ->
     return scales * (1.0 if factor is None else np.asarray(factor))
 
 
-def _prediction_table(
-    estimator: Model, given: Given, predictions: Any, ends: FloatArray | None
-) -> sl.io.Table:
-    """Return predictions as a table: numbers, or decision values with the label as target."""
-    if not hasattr(estimator, "classes_"):
-        rows = predictions.reshape(len(predictions), -1)
-        several = rows.shape[1] > 1
-        targets = [f" {j + 1}" if several else "" for j in range(rows.shape[1])]
-        parts: tuple[str, ...] = ("prediction",)
-        if ends is not None:
-            rows, parts = _with_ends(predictions, ends), ("prediction", "lower", "upper")
-        names = [part + target for target in targets for part in parts]
-        return sl.io.Table(rows, None, tuple(names))
-    scores = estimator.decision_function(given.X).reshape(len(predictions), -1)
-    names = ["decision"]
-    if scores.shape[1] > 1:
-        names = [f"decision {label(value)}" for value in estimator.classes_]
-    return sl.io.Table(scores, predictions, tuple(names), "prediction")
-
-
 def _read_both(
     model: Path,
     files: list[Path],
     options: DataOptions,
     *,
     predicting: bool = False,
-    id: str | None = None,
+    unused: Sequence[str] = (),
 ) -> tuple[Model, Given]:
     """Read a model and data with its columns; the target may be absent from new data.
 
-    For predicting, columns that the model does not use may be absent or hold anything.
+    For predicting, columns that the model does not use may be absent or hold anything; those of
+    `unused` are no features where columns are taken as they stand.
     """
     info = sl.io.stored_info(model)
     estimator = sl.load_model(model)
@@ -305,7 +325,10 @@ def _read_both(
     encoding = _encoding(info.facts, files, options)
     if predicting:
         encoding = _used_columns(encoding, estimator)
-    read = partial(read_given, files, encoding=encoding, id=id)
+    if encoding is None and unused and names is not None:
+        left = [name for name in unused if name not in names]
+        options = replace(options, drop=[*(options.drop or ()), *left])
+    read = partial(read_given, files, encoding=encoding)
     given = _read_like(read, files[0], options, info.facts)
     if encoding is not None and encoding.columns:
         given = _widened(given, names)
