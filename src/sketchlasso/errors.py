@@ -22,22 +22,14 @@
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
 Non-convergence is a status of the solution, never an exception.
-
-A message consists of parts: text, an :class:`Argument` where it names a parameter and its value,
-and a :class:`Name` or a :class:`Value` where it names only one of them. ``str()`` joins them as
-Python spells them, and the command line spells the same parts as its own options and commands::
-
-    InvalidInputError(Name("rank"), " must be at least 1, not ", Value(0), ".")
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "Argument",
     "ClusterLostError",
     "DeviceWarning",
     "DuplicateColumnWarning",
@@ -48,7 +40,6 @@ __all__ = [
     "InaccurateWarning",
     "InvalidInputError",
     "MissingExtraError",
-    "Name",
     "ScaleWarning",
     "SketchlassoError",
     "SketchlassoWarning",
@@ -56,84 +47,19 @@ __all__ = [
     "UncertainIntervalWarning",
     "UnknownWordError",
     "UnusableColumnsError",
-    "Value",
 ]
 
 
-@dataclass(frozen=True)
-class Argument:
-    """A parameter in a message: ``rank=0`` with a value, ``rank=`` without one.
-
-    Attributes
-    ----------
-    name : str
-    value : object
-        What was received, or what to pass; ``...`` for none.
-    spec : str
-        How the value is formatted, if not by `repr`.
-    """
-
-    name: str
-    value: Any = ...
-    spec: str = ""
-
-    def __str__(self) -> str:
-        if self.value is ...:
-            return f"{self.name}="
-        return f"{self.name}={format(self.value, self.spec) if self.spec else Value(self.value)}"
-
-
-@dataclass(frozen=True)
-class Value:
-    """The value of a parameter, without its name, in a message."""
-
-    value: Any
-
-    def __str__(self) -> str:
-        return repr(self.plain)
-
-    @property
-    def plain(self) -> Any:
-        """The value, as a Python number or string where it is a NumPy scalar."""
-        return self.value.item() if getattr(self.value, "shape", None) == () else self.value
-
-
-@dataclass(frozen=True)
-class Name:
-    """A function, or a parameter without its value, in a message."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-Part = str | Argument | Name | Value
-
-
-class _Message(Exception):
-    """An error or a warning whose message consists of parts, in `args`."""
-
-    def __str__(self) -> str:
-        return "".join(map(str, self.args))
-
-    @property
-    def parameter(self) -> str | None:
-        """The parameter that was refused: the one that the message begins with."""
-        first = self.args[0] if self.args else None
-        return first.name if isinstance(first, Argument | Name) else None
+class SketchlassoError(Exception):
+    """Root of the exceptions raised by sketchlasso."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exception would call the class with `args`, but subclasses take other arguments.
         return _restored, (type(self), self.args), vars(self)
 
 
-def _restored(kind: type[_Message], parts: tuple[Part, ...]) -> _Message:
-    return kind.__new__(kind, *parts)
-
-
-class SketchlassoError(_Message):
-    """Root of the exceptions raised by sketchlasso."""
+def _restored(kind: type[SketchlassoError], arguments: tuple[str, ...]) -> SketchlassoError:
+    return kind.__new__(kind, *arguments)
 
 
 class InvalidInputError(SketchlassoError, ValueError):
@@ -143,16 +69,21 @@ class InvalidInputError(SketchlassoError, ValueError):
     ----------
     column_names : tuple of str, or None
         All columns of a table of which some cannot be used.
+    parameter : str or None
+        The parameter that was refused, where it is one that names something.
     """
 
     column_names: tuple[str, ...] | None = None
+    parameter: str | None = None
 
 
 def unaccepted(name: str, value: object, accepted: str, remedy: str = "") -> InvalidInputError:
     """Return the error for a parameter that must be `accepted`, with a remedy if not obvious."""
-    return InvalidInputError(
-        Name(name), f" must be {accepted}, not ", Value(value), f"; {remedy}." if remedy else "."
-    )
+    plain = value.item() if getattr(value, "shape", None) == () else value  # type: ignore[attr-defined]
+    end = f"; {remedy}." if remedy else "."
+    refused = InvalidInputError(f"{name} must be {accepted}, not {plain!r}{end}")
+    refused.parameter = name
+    return refused
 
 
 class UnknownWordError(InvalidInputError):
@@ -178,11 +109,12 @@ class UnknownWordError(InvalidInputError):
     ) -> None:
         word = str(word)  # not NumPy's kind of string, whose repr shows its type
         self.word, self.suggestions, self.stop_word = word, suggestions, stop_word
+        self.parameter = parameter
         hint = f"did you mean {', '.join(suggestions)}?" if suggestions else ""
         if parameter is not None:
             why = "a stop word, and so not in" if stop_word else "not in"
             hint = hint or "leave it out."
-            super().__init__(Argument(parameter, word), f" is {why} the vocabulary; {hint}")
+            super().__init__(f"{parameter}={word!r} is {why} the vocabulary; {hint}")
         elif stop_word:
             super().__init__(
                 f"{word!r} is a stop word, and stop words are left out of the vocabulary; ask for "
@@ -218,15 +150,14 @@ class ClusterLostError(SketchlassoError, RuntimeError):
 class MissingExtraError(SketchlassoError, ImportError):
     """An optional dependency is missing; the message holds the install command."""
 
-    def __init__(self, feature: str | Argument, package: str, extra: str) -> None:
+    def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(
-            feature,
-            f" needs the package '{package}', which is not installed; "
+            f"{feature} needs the package '{package}', which is not installed; "
             f"install it with: pip install 'sketchlasso[{extra}]'",
         )
 
 
-class SketchlassoWarning(_Message, UserWarning):
+class SketchlassoWarning(UserWarning):
     """Root of the warnings issued by sketchlasso."""
 
 

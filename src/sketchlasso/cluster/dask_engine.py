@@ -22,7 +22,7 @@ from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
 from sketchlasso.cluster.engine import Block, Blocks, Each, Engine, OnProgress, Work, add, holder_of
-from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, unaccepted
+from sketchlasso.errors import ClusterLostError, InvalidInputError, unaccepted
 
 CONNECT_SECONDS = 20  # to wait for a scheduler
 
@@ -151,10 +151,9 @@ class DaskEngine(Engine):
             except TimeoutError:
                 raise ClusterLostError(
                     f"the Dask scheduler at {self._address} has no workers and none came within "
-                    f"{self._worker_timeout:g} seconds; start some (`dask worker "
-                    f"{self._address}`) or wait longer (",
-                    Argument("worker_timeout"),
-                    "), and repeat the call: parts that were written are kept.",
+                    f"{self._worker_timeout:g} seconds; start some (`dask worker {self._address}`) "
+                    "or wait longer (worker_timeout=), and repeat the call: parts that were "
+                    "written are kept."
                 ) from None
         return futures
 
@@ -258,8 +257,8 @@ def _connected(scheduler: Any) -> Client:
         return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except ValueError as problem:
         raise InvalidInputError(
-            Argument("scheduler", scheduler),
-            f" is not an address ({problem}); pass one such as 'tcp://10.0.0.1:8786'.",
+            f"scheduler={scheduler!r} is not an address ({problem}); pass one such as "
+            "'tcp://10.0.0.1:8786'."
         ) from problem
     except OSError as problem:
         raise ClusterLostError(

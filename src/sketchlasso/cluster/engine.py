@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from typing import Any, Protocol, TypeAlias
 
 from sketchlasso.errors import (
-    Argument,
     ClusterLostError,
     InvalidInputError,
     MissingExtraError,
@@ -228,10 +227,8 @@ def cluster(
     for name, value in started.items():
         if scheduler is not None and value is not None:
             raise InvalidInputError(
-                Argument(name, value),
-                " cannot be combined with ",
-                Argument("scheduler", scheduler),
-                ", because it is for workers started on this machine; leave out one of the two.",
+                f"{name}={value!r} cannot be combined with scheduler={scheduler!r}, because it is "
+                "for workers started on this machine; leave out one of the two."
             )
     number = isinstance(worker_timeout, int | float) and worker_timeout > 0
     if worker_timeout is not None and not number:

@@ -22,7 +22,7 @@ from sketchlasso.data.opening import (
     split_rows,
 )
 from sketchlasso.data.storage import check_two_axes, floating, is_dask_array
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
 
@@ -195,10 +195,7 @@ class BlockMatrix:
         """Return the sums of the columns, of shape (n,); only ``axis=0`` is offered."""
         if axis != 0:
             raise InvalidInputError(
-                Argument("axis", axis),
-                " was given, but only sums of columns are offered; pass ",
-                Argument("axis", 0),
-                ".",
+                f"axis={axis!r} was given, but only sums of columns are offered; pass axis=0."
             )
         if self.in_memory:  # a survey also computes a digest
             return np.asarray(self.run_sum(at_blocks.of_storage, ("column_sums",)))

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, spread
-from sketchlasso.errors import Argument, EmptyModelWarning, InaccurateWarning
+from sketchlasso.errors import EmptyModelWarning, InaccurateWarning
 from sketchlasso.estimators.blocks import in_memory, linear_values, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport
 from sketchlasso.estimators.parameters import Specification
@@ -194,9 +194,7 @@ def warn_of_empty_models(fits: Sequence[Fitted]) -> None:
     warn_user(
         EmptyModelWarning(
             f"{whose} no feature because of the sketch's radius ({max(radii):.3g}), but the full "
-            "problem has some at this penalty; use ",
-            Argument("sketch", None),
-            ", a larger rank or a smaller radius.",
+            "problem has some at this penalty; use sketch=None, a larger rank or a smaller radius."
         )
     )
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sketchlasso.data import BlockMatrix, as_rows
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values
 from sketchlasso.estimators.callbacks import Watcher
@@ -113,11 +113,9 @@ def calibrated(
         return Calibration(method, tuple(TargetResiduals(r) for r in (Y - predicted).T))
     if isinstance(X, BlockMatrix):
         raise InvalidInputError(
-            Argument("method", method),
-            " was given for X in blocks, but it needs X in memory to leave rows out; pass an array "
-            "or a sparse matrix, or ",
-            Argument("method", "split"),
-            " with rows that fit has not seen.",
+            f"method={method!r} was given for X in blocks, but it needs X in memory to leave rows "
+            "out; pass an array or a sparse matrix, or method='split' with rows that fit has not "
+            "seen."
         )
     if method == "jackknife+":
         data = prepare(
@@ -153,9 +151,8 @@ def _folds(cv: Any, Y: FloatArray, random_state: RandomState) -> RowSets:
     judged = np.concatenate([row_set.test for row_set in rows])
     if not np.array_equal(np.sort(judged), np.arange(len(Y))):
         raise InvalidInputError(
-            Argument("cv", cv),
-            " was given, but each row has to be left out exactly once; pass a number of folds, or "
-            "a splitter such as KFold.",
+            f"cv={cv!r} was given, but each row has to be left out exactly once; pass a number of "
+            "folds, or a splitter such as KFold."
         )
     return rows
 

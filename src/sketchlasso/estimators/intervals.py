@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values, validated
 from sketchlasso.estimators.calibration import (
@@ -129,11 +129,8 @@ class PredictionIntervals(LinearModel):
         method = self._method_for_rows(method, X, target, fixed_penalty)
         if method != "split" and getattr(self, "_weighted", False):
             raise InvalidInputError(
-                "the model was fitted with sample_weight, but ",
-                Argument("method", method),
-                " needs rows of equal weight; fit without weights, or pass ",
-                Argument("method", "split"),
-                " with new rows.",
+                f"the model was fitted with sample_weight, but method={method!r} needs rows of "
+                "equal weight; fit without weights, or pass method='split' with new rows."
             )
         if not (fixed_penalty and targets > 1 and isinstance(self, PenaltySearch)):
             again: Any = self._with_fixed_penalty() if fixed_penalty else self
@@ -163,11 +160,8 @@ class PredictionIntervals(LinearModel):
             if method is None:
                 raise InvalidInputError(
                     "whether these are the rows of the fit is not known, as X is or was in blocks, "
-                    "or the model comes from a file; pass ",
-                    Argument("method", "split"),
-                    " for rows that the fit has not seen, or ",
-                    Argument("method", usual),
-                    " for those of the fit.",
+                    "or the model comes from a file; pass method='split' for rows that the fit has "
+                    f"not seen, or method={usual!r} for those of the fit."
                 )
             return method
         seen, same = int(np.isin(keys, fitted).sum()), len(keys) == len(fitted)
@@ -182,11 +176,8 @@ class PredictionIntervals(LinearModel):
             )
         if method != "split" and not same:
             raise InvalidInputError(
-                Argument("method", method),
-                " needs the rows of the fit, but other rows were given; pass the rows of the fit, "
-                "or ",
-                Argument("method", "split"),
-                " for rows that it has not seen.",
+                f"method={method!r} needs the rows of the fit, but other rows were given; pass the "
+                "rows of the fit, or method='split' for rows that it has not seen."
             )
         return method
 
@@ -259,9 +250,8 @@ class PredictionIntervals(LinearModel):
             )
         if method is not None and found.method != method:
             raise InvalidInputError(
-                Argument("method", method),
-                f" was given, but the model was calibrated by {found.method!r}; "
-                f"leave it out, or call calibrate(X, y, method={method!r}).",
+                f"method={method!r} was given, but the model was calibrated by {found.method!r}; "
+                f"leave it out, or call calibrate(X, y, method={method!r})."
             )
         return found
 

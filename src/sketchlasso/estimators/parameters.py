@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError, Name, Value, unaccepted
+from sketchlasso.errors import DeviceWarning, InvalidInputError, unaccepted
 from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, round_reporter
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
@@ -63,11 +63,9 @@ class Specification:
         check_device(given["device"])
         if given["sketch"] is None and given["radius"] is not None:
             raise InvalidInputError(
-                Argument("radius", given["radius"]),
-                " cannot be combined with ",
-                Argument("sketch", None),
-                ", because the full problem has no sketch error to guard against; leave the radius "
-                "out, or choose a sketch.",
+                f"radius={given['radius']!r} cannot be combined with sketch=None, because the full "
+                "problem has no sketch error to guard against; leave the radius out, or choose a "
+                "sketch."
             )
         _check_sketch(given["sketch"])
         terms = Terms(
@@ -88,9 +86,8 @@ class Specification:
         """Refuse parameters that need single columns of X."""
         if self.sketch is None:
             raise InvalidInputError(
-                Argument("sketch", None),
-                " was given, but it solves the full problem, which needs X in memory, and X is in "
-                "blocks; leave it out, or pass an array or a sparse matrix.",
+                "sketch=None was given, but it solves the full problem, which needs X in memory, "
+                "and X is in blocks; leave it out, or pass an array or a sparse matrix."
             )
 
     def settings(self, sketch: Sketch | None, *, searching: bool = False) -> Settings:
@@ -101,9 +98,8 @@ class Specification:
         if sketch is None and self.device not in (CPU, "auto"):
             warn_user(
                 DeviceWarning(
-                    Argument("device", self.device),
-                    " is not used: these data are solved without a sketch, on the CPU; choose a "
-                    "sketch, or leave the device out.",
+                    f"device={self.device!r} is not used: these data are solved without a sketch, "
+                    "on the CPU; choose a sketch, or leave the device out."
                 )
             )
         single = sketch is not None and sketch.dtype == np.float32
@@ -219,14 +215,7 @@ def _check_sketch(sketch: object) -> None:
     named = isinstance(sketch, str) and sketch in names
     if named or sketch is None or isinstance(sketch, Sketch):
         return
-    raise InvalidInputError(
-        Name("sketch"),
-        f" must be {', '.join(names)}, ",
-        Name("a Sketch or None"),
-        ", not ",
-        Value(sketch),
-        ".",
-    )
+    raise InvalidInputError(f"sketch must be {', '.join(names)}, a Sketch or None, not {sketch!r}.")
 
 
 def _is_bool(value: object) -> bool:

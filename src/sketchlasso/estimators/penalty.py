@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.data.transform import column_scales
-from sketchlasso.errors import Argument, InvalidInputError, ScaleWarning, unaccepted
+from sketchlasso.errors import InvalidInputError, ScaleWarning, unaccepted
 from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.task import Prepared, effective_unit
 from sketchlasso.instances import check_weights
@@ -160,14 +160,12 @@ def _warn_of_scales(scales: FloatArray, ready: bool) -> None:
     used = scales[scales > 0]
     if len(used) == 0 or used.max() <= WIDEST * used.min():
         return
-    remedy = ("make the sketch with ", "scale") if ready else ("use ", "standardize")
+    remedy = "make the sketch with scale=True" if ready else "use standardize=True"
     warn_user(
         ScaleWarning(
             f"the columns have standard deviations from {used.min():.3g} to {used.max():.3g}, and "
-            "the pivotal penalty is set by the largest, so the model hardly uses the small ones; ",
-            remedy[0],
-            Argument(remedy[1], True),
-            ", or choose the penalty by cross-validation.",
+            "the pivotal penalty is set by the largest, so the model hardly uses the small ones; "
+            f"{remedy}, or choose the penalty by cross-validation."
         )
     )
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data.transform import column_scales, robust_scales
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import (
     Attributes,
     Fitted,
@@ -52,11 +52,8 @@ def rigorous_fits(
         return
     if data.in_blocks:
         raise InvalidInputError(
-            Argument("alpha", "rigorous-robust"),
-            " cannot be used for X in blocks, because its loadings need single columns of X in "
-            "memory; pass an array or a sparse matrix, or ",
-            Argument("alpha", "rigorous"),
-            ".",
+            "alpha='rigorous-robust' cannot be used for X in blocks, because its loadings need "
+            "single columns of X in memory; pass an array or a sparse matrix, or alpha='rigorous'."
         )
     for column in columns:
         yield np.array([column]), _robust_fit(spec, data, column, sketch, alpha)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.data import as_rows
-from sketchlasso.errors import GridEdgeWarning, InvalidInputError, Name, Part, unaccepted
+from sketchlasso.errors import GridEdgeWarning, InvalidInputError, unaccepted
 from sketchlasso.estimators.base import Attributes, Fitted, fit_response
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import SearchSpecification
@@ -43,7 +43,7 @@ FLAT = 1e-3
 MOST_NAMED = 10
 
 # The best penalty, at an end of its grid, a remark about it, and what to do.
-Edge: TypeAlias = "tuple[float, str, tuple[Part, ...]]"
+Edge: TypeAlias = "tuple[float, str, str]"
 # Fits of the responses that share a sketch, where searches of others may begin, and the sketch.
 Searched: TypeAlias = "tuple[list[Fitted], list[Guide], Sketch | None]"
 
@@ -266,7 +266,7 @@ def _warn_at_the_edge(edges: dict[int, Edge | None], classes: NDArray[Any] | Non
                 own = classes is not None and f"class {classes[some].tolist()[0]!r}"
                 whose = f" of {own or f'target {some[0]}'}"
             best = f"the best penalty{whose}, {reached[some[0]][0]:.3g},"
-        warn_user(GridEdgeWarning(f"{best} is {remark}", *remedy, "."))
+        warn_user(GridEdgeWarning(f"{best} is {remark}{remedy}."))
 
 
 def _at_the_edge(
@@ -288,10 +288,10 @@ def _at_the_edge(
     if _flat_end(index, alphas, found.scores[spec.scoring][:, *at].T):
         return None
     automatic = spec.spaces_alphas
-    remedy: tuple[Part, ...] = ()
+    remedy = ""
     if index > 0:
         remark = "the smallest of the grid, so a smaller one may be better; "
-        remedy = ("lower ", Name("alpha_min_ratio")) if automatic else ("add smaller penalties",)
+        remedy = "lower alpha_min_ratio" if automatic else "add smaller penalties"
     elif automatic:
         remark = "the largest of the grid: no penalised feature makes predictions better"
     elif not found.n_nonzero[:, *at].any():

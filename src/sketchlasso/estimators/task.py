@@ -23,7 +23,7 @@ from sketchlasso.data.transform import (
     matrix_unit,
     near_zero,
 )
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import Radii, SearchSpecification, Specification
 from sketchlasso.instances import check_weights
@@ -362,11 +362,6 @@ def _check_ready(sketch: Sketch, data: Prepared) -> None:
     check_sketch_shape(sketch, data.X.shape)
     if data.scales is not None:
         raise InvalidInputError(
-            Argument("standardize", True),
-            " cannot be combined with a ready sketch, which has scales of its own or none; make "
-            "the sketch with ",
-            Argument("scale", True),
-            " and leave out ",
-            Argument("standardize", True),
-            ".",
+            "standardize=True cannot be combined with a ready sketch, which has scales of its own "
+            "or none; make the sketch with scale=True and leave out standardize=True."
         )

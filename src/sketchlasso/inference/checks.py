@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.data.transform import column_scales
-from sketchlasso.errors import Argument, InvalidInputError, UnusableColumnsError, unaccepted
+from sketchlasso.errors import InvalidInputError, UnusableColumnsError, unaccepted
 from sketchlasso.types import FloatArray, IntArray
 
 # With fewer rows neither errors of estimates nor half-samples are reliable.
@@ -152,8 +152,8 @@ def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
     if not whole or values.min() < -n or values.max() >= n:
         text = repr(given)
         raise InvalidInputError(
-            Argument(name, text if len(text) <= 60 else f"{text[:57]}...", "s"),
-            f" was given, but a list of column indices from 0 to {n - 1} is accepted; pass one.",
+            f"{name}={text if len(text) <= 60 else f'{text[:57]}...'} was given, but a list of "
+            f"column indices from 0 to {n - 1} is accepted; pass one."
         )
     values = values.astype(np.intp) % n
     if len(np.unique(values)) < len(values):

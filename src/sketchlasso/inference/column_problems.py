@@ -16,7 +16,7 @@ from scipy import sparse
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing
 from sketchlasso.exact import solve_many
 from sketchlasso.instances.build import excluded_rows
@@ -253,9 +253,9 @@ def penalty_table(
     fits = values.ndim == 1 or (values.ndim == 2 and len(values) == len(targets))
     if not fits or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
         one = np.ndim(alpha) == 0
+        given = f"alpha={alpha!r}" if one else f"alpha of shape {np.shape(alpha)}"
         raise InvalidInputError(
-            Argument("alpha", alpha) if one else f"alpha of shape {np.shape(alpha)}",
-            " was given, but 'pivotal', a finite number > 0, or "
+            f"{given} was given, but 'pivotal', a finite number > 0, or "
             f"such numbers of shape (a,) or ({len(targets)}, a) are accepted; pass one of them.",
         )
     return np.broadcast_to(values, (len(targets), values.shape[-1]))

@@ -13,7 +13,6 @@ from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows, spr
 from sketchlasso.data.transform import column_scales
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import (
-    Argument,
     InvalidInputError,
     UncertainIntervalWarning,
     UnusableColumnsError,
@@ -315,9 +314,7 @@ def _noise(
         if not (found > 0).all():
             raise InvalidInputError(
                 "the initial estimate fits y without any residual, so the noise cannot be "
-                "estimated from it; pass ",
-                Argument("noise"),
-                ", or a larger alpha.",
+                "estimated from it; pass noise=, or a larger alpha."
             )
         return np.asarray(found), free
     given = np.atleast_1d(as_numbers("noise", noise))

@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.inference.checks import check_choice
 from sketchlasso.types import FloatArray, is_number, is_whole
 
@@ -115,12 +115,8 @@ def error_control(
     check_choice("assumption", assumption, get_args(Assumption))
     if cutoff is not None and q is not None and pfer is not None:
         raise InvalidInputError(
-            Argument("cutoff", cutoff),
-            ", ",
-            Argument("q", q),
-            " and ",
-            Argument("pfer", pfer),
-            " were all given, but any two of them decide the third; leave one out.",
+            f"cutoff={cutoff!r}, q={q!r} and pfer={pfer!r} were all given, but any two of them "
+            "decide the third; leave one out."
         )
     if pfer is None and (cutoff is None or q is None):
         pfer = 1.0
@@ -153,11 +149,8 @@ def _largest_q(
     q = bisect_right(range(1, largest_share(p, pairs, assumption) + 1), pfer, key=bound)
     if q == 0:
         raise InvalidInputError(
-            Argument("pfer", pfer, "g"),
-            " with ",
-            Argument("cutoff", cutoff, "g"),
-            f" leaves no feature per half-sample for {p} feature(s), but at least one is needed; "
-            "pass a larger pfer or a larger cutoff.",
+            f"pfer={pfer:g} with cutoff={cutoff:g} leaves no feature per half-sample for {p} "
+            "feature(s), but at least one is needed; pass a larger pfer or a larger cutoff."
         )
     return ErrorControl(cutoff, q, bound(q))
 
@@ -178,11 +171,8 @@ def _smallest_cutoff(
                 return ErrorControl(cutoff, q, bound)
     best = pfer_bound(p, q, 1.0, pairs, assumption)
     raise InvalidInputError(
-        Argument("q", q),
-        " with ",
-        Argument("pfer", pfer, "g"),
-        f" is not possible for {p} features: the bound is {best:.3g} even at a cutoff of 1; pass "
-        "a smaller q or a larger pfer.",
+        f"q={q!r} with pfer={pfer:g} is not possible for {p} features: the bound is {best:.3g} "
+        "even at a cutoff of 1; pass a smaller q or a larger pfer."
     )
 
 
@@ -199,12 +189,8 @@ def _check_cutoff(cutoff: Any, pairs: int, assumption: Assumption) -> None:
     if not above or cutoff > 1:
         start = "above" if open_end else "from"
         raise InvalidInputError(
-            Argument("cutoff", cutoff),
-            f" was given, but a share {start} {least:g} to 1 is accepted for ",
-            Argument("assumption", assumption),
-            " and ",
-            Argument("n_pairs", pairs),
-            "; pass one, or more pairs.",
+            f"cutoff={cutoff!r} was given, but a share {start} {least:g} to 1 is accepted for "
+            f"assumption={assumption!r} and n_pairs={pairs!r}; pass one, or more pairs."
         )
 
 
@@ -217,10 +203,8 @@ def _check_q(q: object, p: int, pairs: int, assumption: Assumption) -> None:
         elif assumption == "r-concave":
             reason = " (below half of the features)"
         raise InvalidInputError(
-            Argument("q", q),
-            f" was given, but an integer from 1 to {most} is accepted for {p} features and ",
-            Argument("assumption", assumption),
-            f"{reason}; pass one.",
+            f"q={q!r} was given, but an integer from 1 to {most} is accepted for {p} features and "
+            f"assumption={assumption!r}{reason}; pass one."
         )
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from sketchlasso.data import MatrixLike, as_rows, spread
-from sketchlasso.errors import Argument, DuplicateColumnWarning, InvalidInputError, unaccepted
+from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError, unaccepted
 from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.inference.checks import (
     EQUAL,
@@ -142,9 +142,8 @@ class Neighbourhoods:
         share = is_number(min_stability) and 0 <= min_stability <= 1
         if not share or (min_stability > 0 and self.half_samples is None):
             raise InvalidInputError(
-                Argument("min_stability", min_stability),
-                " was given, but a share from 0 to 1 is accepted, and only 0 without "
-                "half-samples; pass one, or draw half-samples.",
+                f"min_stability={min_stability!r} was given, but a share from 0 to 1 is accepted, "
+                "and only 0 without half-samples; pass one, or draw half-samples."
             )
         used = np.union1d(self.targets, self.predictors)
         edges, weights = self._joined(self.weights, rule)
@@ -336,9 +335,7 @@ def _check_half_samples(count: Any, entries: Any) -> None:
     if count and entries.shape[0] < 2 * FEWEST_ROWS:
         raise InvalidInputError(
             f"X has {entries.shape[0]} rows, but half-samples need at least {2 * FEWEST_ROWS}; "
-            "pass ",
-            Argument("n_half_samples", 0),
-            ", or collect more samples.",
+            "pass n_half_samples=0, or collect more samples."
         )
 
 

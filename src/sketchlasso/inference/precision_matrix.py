@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.covariance import empirical_covariance, log_likelihood
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.graphs import Rule, join_directions
 from sketchlasso.inference.column_problems import (
     EXACT_FIT,
@@ -99,10 +99,9 @@ def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
         own = slice(found.coef.indptr[j], found.coef.indptr[j + 1])
         others = ", ".join(str(k) for k in found.coef.indices[own][:5])
         raise InvalidInputError(
-            f"column {j} of X is fitted exactly by others (such as column {others}) at ",
-            Argument("alpha", found.alpha[j], ".3g"),
-            ", so that its precision would be infinite; drop copies and sums of other columns, or "
-            "use a larger alpha.",
+            f"column {j} of X is fitted exactly by others (such as column {others}) at "
+            f"alpha={found.alpha[j]:.3g}, so that its precision would be infinite; drop copies and "
+            "sums of other columns, or use a larger alpha."
         )
     row = np.repeat(np.arange(n), np.diff(found.coef.indptr))
     column = found.coef.indices
@@ -135,11 +134,8 @@ def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
     """Penalties (count,) from the smallest that leaves no edge, evenly spaced in log scale."""
     if not (is_whole(count) and count >= 2 and is_number(ratio) and 0 < ratio < 1):
         raise InvalidInputError(
-            Argument("alphas", count),
-            " and ",
-            Argument("alpha_min_ratio", ratio),
-            " were given, but at least 2 penalties and a ratio strictly between 0 and 1 are "
-            "accepted; pass these, or the penalties.",
+            f"alphas={count!r} and alpha_min_ratio={ratio!r} were given, but at least 2 penalties "
+            "and a ratio strictly between 0 and 1 are accepted; pass these, or the penalties."
         )
     largest = largest_products(columns.P).max() / np.sqrt(columns.n_samples)
     return np.asarray(max(largest, 1e-12) * np.geomspace(1.0, ratio, int(count)))

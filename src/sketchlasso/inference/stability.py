@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, as_rows
 from sketchlasso.data.transform import column_scales
-from sketchlasso.errors import Argument, DuplicateColumnWarning, InvalidInputError
+from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import (
     CallbackSupport,
@@ -244,9 +244,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         if self.sketch == "response" or (ready and self.sketch.response_rank):
             raise InvalidInputError(
                 "a sketch that depends on y was given, but half-samples on it would not be "
-                "independent; pass ",
-                Argument("sketch", None),
-                ", or a method such as 'randomized'.",
+                "independent; pass sketch=None, or a method such as 'randomized'."
             )
         if ready:
             check_sketch_shape(self.sketch, data.X.shape)

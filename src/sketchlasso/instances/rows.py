@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from sketchlasso.data.validate import refuse_unreal
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import FloatArray, IntArray
 
@@ -88,8 +88,8 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInputError(
-            Argument("sample_weight", sample_weight),
-            " was given, but finite numbers >= 0 are accepted; pass one per row.",
+            f"sample_weight={sample_weight!r} was given, but finite numbers >= 0 are accepted; "
+            "pass one per row."
         ) from None
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
@@ -223,7 +223,7 @@ def leave_p_out_rows(n_samples: int, p: int) -> RowSets:
     n_samples, p : int
     """
     if not 1 <= p < n_samples:
-        raise InvalidInputError(Argument("p", p), f" must lie between 1 and {n_samples - 1}")
+        raise InvalidInputError(f"p={p!r} must lie between 1 and {n_samples - 1}")
     held_out = (np.array(rows, dtype=np.intp) for rows in combinations(range(n_samples), p))
     return RowSets(n_samples, tuple(RowSet(rows, rows) for rows in held_out))
 
@@ -237,7 +237,7 @@ def bootstrap_rows(n_samples: int, n_sets: int, random_state: int | None = None)
     random_state : int, optional
     """
     if n_sets < 1:
-        raise InvalidInputError(Argument("n_sets", n_sets), " must be at least 1")
+        raise InvalidInputError(f"n_sets={n_sets!r} must be at least 1")
     rng = np.random.default_rng(random_state)
     sets = []
     for _ in range(n_sets):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.io.columns import counted
 from sketchlasso.io.encoding import Encoding
 from sketchlasso.io.source import COMPRESSIONS, PathLike, failures, read_lines, title_of
@@ -57,9 +57,9 @@ def read_npz(
         known = [key for key in others if key != "X"]
         if target not in known:
             raise InvalidInputError(
-                Argument("target", target),
-                f" was given, but it is no array of {title}{nearest(target, known)}; give one of "
-                f"{', '.join(known) or 'none'}, or the number of a column of X.",
+                f"target={target!r} was given, but it is no array of "
+                f"{title}{nearest(target, known)}; give one of {', '.join(known) or 'none'}, or "
+                "the number of a column of X."
             )
         y, name, target = others[target], name if target == "y" else np.array([target]), None
     labels = None if name is None else tuple(map(str, np.atleast_1d(name)))

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from sketchlasso.data.storage import find_entry, floating
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.io.encoding import Encoding
 from sketchlasso.types import IntArray, RealArray, is_whole
 
@@ -269,7 +269,9 @@ def find_column(
         fault = f", but {title} has no such column{nearest(column, names)}; it has {_some(names)}."
     else:
         fault = f", but {title} has {count} columns of this name; give the number of one."
-    raise InvalidInputError(Argument(role, column), f" was given{fault}")
+    refused = InvalidInputError(f"{role}={column!r} was given{fault}")
+    refused.parameter = role
+    raise refused
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

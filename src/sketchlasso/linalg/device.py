@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sketchlasso.errors import (
-    Argument,
     DeviceWarning,
     InvalidInputError,
     MissingExtraError,
@@ -66,9 +65,7 @@ class Device:
         if needed > self.budget:
             raise InvalidInputError(
                 f"device {self.name!r} may use {self.budget / 2**20:.0f} MiB, but {what} needs "
-                f"{needed / 2**20:.0f} MiB; give it more memory, or use ",
-                Argument("device", "cpu"),
-                ".",
+                f"{needed / 2**20:.0f} MiB; give it more memory, or use device='cpu'."
             )
 
 
@@ -97,7 +94,7 @@ def open_device(name: str, budget: int | None = None) -> Device | None:
         if name == "auto":
             _warn_of_cpu("PyTorch is not installed")
             return None
-        raise MissingExtraError(Argument("device", name), "torch", "gpu") from missing
+        raise MissingExtraError(f"device={name!r}", "torch", "gpu") from missing
     if name == "torch":
         return _checked(Device("cpu", HOST_BUDGET if budget is None else budget, torch))
     number = int(name[5:]) if name.startswith("cuda:") else 0
@@ -117,9 +114,7 @@ def _checked(device: Device) -> Device:
     if lost > 64 * 64 * 2.0**-22:
         raise InvalidInputError(
             f"device {device.label!r} multiplies single precision with fewer digits (TF32?), but "
-            "certificates count on all of them; unset NVIDIA_TF32_OVERRIDE, or use ",
-            Argument("device", "cpu"),
-            ".",
+            "certificates count on all of them; unset NVIDIA_TF32_OVERRIDE, or use device='cpu'."
         )
     return device
 
@@ -127,8 +122,6 @@ def _checked(device: Device) -> Device:
 def _warn_of_cpu(why: str) -> None:
     warn_user(
         DeviceWarning(
-            f"no GPU can be used ({why}), so the CPU does the work; pass ",
-            Argument("device", "cpu"),
-            " to say so.",
+            f"no GPU can be used ({why}), so the CPU does the work; pass device='cpu' to say so."
         ),
     )

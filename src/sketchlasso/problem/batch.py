@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.rows import lengths, read_only
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray, SparseRows
 
@@ -141,9 +141,7 @@ class Batch:
             for name, v in zip(("s", "radius", "alpha"), levels, strict=True)
         )
         if loss not in get_args(Loss):
-            raise InvalidInputError(
-                Argument("loss", loss), " is unknown; choose 'sqrt' or 'squared'"
-            )
+            raise InvalidInputError(f"loss={loss!r} is unknown; choose 'sqrt' or 'squared'")
         stacked, which = _roots(roots, root_of, size, k)
         return cls(
             P=shared,
@@ -256,9 +254,7 @@ def _finite(name: str, values: Any) -> Any:
 def _nonnegative(name: str, values: FloatArray) -> FloatArray:
     _finite(name, values)
     if (values < 0).any():
-        raise InvalidInputError(
-            Argument(name, values.min(), "g"), f" is negative; {name} must be >= 0"
-        )
+        raise InvalidInputError(f"{name}={values.min():g} is negative; {name} must be >= 0")
     return values
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
 # A basis inverse updated this many times is computed afresh.
@@ -99,13 +99,9 @@ def _checked(
     if not (np.isfinite(matrix).all() and np.isfinite(w).all()):
         raise InvalidInputError("P or coef contains NaN or infinity; clean the data first")
     if np.isinf(factor[w != 0]).any():
-        raise InvalidInputError(
-            "coef is not zero at a feature excluded by ", Argument("penalty_factor"), "inf"
-        )
+        raise InvalidInputError("coef is not zero at a feature excluded by penalty_factor=inf")
     if positive and (w < 0).any():
-        raise InvalidInputError(
-            f"coef has the negative entry {w.min():g}; ", Argument("positive", True)
-        )
+        raise InvalidInputError(f"coef has the negative entry {w.min():g}; positive=True")
     return matrix, w, factor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.results.fitting import Guide, Path
 from sketchlasso.results.models import LinearModels, averaged_predictions
@@ -154,7 +154,7 @@ class CrossValidation:
             the folds.
         """
         if rule not in ("min", "1se"):
-            raise InvalidInputError(Argument("rule", rule), " is unknown; choose 'min' or '1se'")
+            raise InvalidInputError(f"rule={rule!r} is unknown; choose 'min' or '1se'")
         name = metric or self.first_metric
         sign = -1.0 if greater_is_better(name) else 1.0
         values = self._of(name)[:, response]
@@ -164,8 +164,8 @@ class CrossValidation:
             small &= np.isfinite(cost)
             if not small.any():
                 raise InvalidInputError(
-                    Argument("max_nonzero", max_nonzero),
-                    " was given, but no model of the grid is that small; add larger penalties",
+                    f"max_nonzero={max_nonzero!r} was given, but no model of the grid is that "
+                    "small; add larger penalties"
                 )
             cost = np.where(small, cost, np.inf)
         if not np.isfinite(cost).any():

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses, as_rows, spread
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.choices import CrossValidation, judged
@@ -135,10 +135,9 @@ def fit_all(
     if sketch is None:
         if radii is not None:
             raise InvalidInputError(
-                f"a radius ({radii!r}) cannot be combined with ",
-                Argument("sketch", None),
-                ", because the full problem has no sketch error to guard against; leave the radius "
-                "out, or give a sketch.",
+                f"a radius ({radii!r}) cannot be combined with sketch=None, because the full "
+                "problem has no sketch error to guard against; leave the radius out, or give a "
+                "sketch."
             )
         return fit_exact(task, rows)
     check_sketch_of(sketch, task.X)

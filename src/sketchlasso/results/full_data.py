@@ -20,7 +20,7 @@ from sketchlasso.data.indirect import OperatorStorage
 from sketchlasso.data.storage import canonical
 from sketchlasso.data.transform import near_zero
 from sketchlasso.data.validate import as_storage, check_flags, refuse_unreal
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.rows import centre, lengths
 from sketchlasso.problem.dual import Bounds
@@ -183,9 +183,8 @@ def _check_products(alphas: FloatArray, factor: FloatArray) -> None:
         lost = given[given * smallest == 0]
     if len(lost):
         raise InvalidInputError(
-            Argument("alpha", float(lost[0])),
-            f" times the penalty factor {smallest:g} is too small for a number, so that nothing "
-            "can be proved; pass a larger penalty, or 0 as the factor.",
+            f"alpha={float(lost[0])!r} times the penalty factor {smallest:g} is too small for a "
+            "number, so that nothing can be proved; pass a larger penalty, or 0 as the factor."
         )
 
 
@@ -221,9 +220,7 @@ def _coefficients(coef: Any, factor: FloatArray, positive: bool) -> Any:
         )
     if positive and (rows.data < 0).any():
         raise InvalidInputError(
-            f"coef contains {rows.data.min():g} but ",
-            Argument("positive", True),
-            "; pass coefficients >= 0",
+            f"coef contains {rows.data.min():g} but positive=True; pass coefficients >= 0"
         )
     excluded = np.isinf(factor[rows.indices]) & (rows.data != 0)
     if excluded.any():

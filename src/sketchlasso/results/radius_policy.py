@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.sketches import Sketch
 
 RadiusLike: TypeAlias = "float | str | RadiusPolicy"
@@ -84,9 +84,8 @@ def radius_policies(
     """
     if sketch is not None and not isinstance(sketch, Sketch):
         raise InvalidInputError(
-            Argument("sketch", repr(sketch)[:60], "s"),
-            " was given, but a Sketch is needed; make one with "
-            "sketch(X, method=...), or pass None where the full problem will do.",
+            f"sketch={repr(sketch)[:60]} was given, but a Sketch is needed; make one with "
+            "sketch(X, method=...), or pass None where the full problem will do."
         )
     if radii is None:
         if sketch is not None and sketch.radius_kind == "given":

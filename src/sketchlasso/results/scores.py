@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from sketchlasso.data.transform import unit_of
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
 Metric: TypeAlias = Literal["mse", "mae", "r2", "accuracy", "f1", "auc"]
@@ -20,10 +20,10 @@ def check_metric(metric: str, Y: FloatArray) -> None:
     """Refuse an unknown metric, and a classification metric for other than +1/-1 targets."""
     if metric not in get_args(Metric):
         names = ", ".join(repr(name) for name in get_args(Metric))
-        raise InvalidInputError(Argument("metric", metric), f" is unknown; choose one of {names}")
+        raise InvalidInputError(f"metric={metric!r} is unknown; choose one of {names}")
     if metric in ("accuracy", "f1", "auc") and not np.isin(Y, (-1.0, 1.0)).all():
         raise InvalidInputError(
-            Argument("metric", metric), " needs targets of +1 and -1 only; recode y, or use 'mse'"
+            f"metric={metric!r} needs targets of +1 and -1 only; recode y, or use 'mse'"
         )
 
 

@@ -14,7 +14,7 @@ from scipy import linalg
 from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, spread
 from sketchlasso.data.transform import unit_of
 from sketchlasso.data.validate import as_factor
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
@@ -213,11 +213,8 @@ def _responses(y: ArrayLike, m: int) -> FloatArray:
 def _check_entries(A: DataMatrix, method: str, chosen: _Method) -> None:
     if chosen.needs_entries and not A.storage.has_entries:
         raise InvalidInputError(
-            Argument("method", method),
-            " was given for a LinearOperator, which has no rows to read, but the method needs "
-            "them; pass an array or a sparse matrix, or use ",
-            Argument("method", "randomized"),
-            ".",
+            f"method={method!r} was given for a LinearOperator, which has no rows to read, but the "
+            "method needs them; pass an array or a sparse matrix, or use method='randomized'."
         )
 
 
@@ -232,18 +229,13 @@ def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> 
     chosen = METHODS[method]
     if chosen.needs_response and y is None:
         raise InvalidInputError(
-            Argument("method", method),
-            " was given without y, but it makes directions from the response; pass y, or use ",
-            Argument("method", "randomized"),
-            ".",
+            f"method={method!r} was given without y, but it makes directions from the response; "
+            "pass y, or use method='randomized'."
         )
     if not chosen.needs_response and y is not None:
         raise InvalidInputError(
-            "y was given, but ",
-            Argument("method", method),
-            " does not use the response; leave y out, or use ",
-            Argument("method", "response"),
-            ".",
+            f"y was given, but method={method!r} does not use the response; leave y out, or use "
+            "method='response'."
         )
     checked_options(options, method, chosen.options)
     return chosen
@@ -293,13 +285,8 @@ def sketch_from_factors(
     if X is None:
         if isinstance(named, str) or center or scale:
             raise InvalidInputError(
-                Argument("radius", radius),
-                ", ",
-                Argument("center", center),
-                " and ",
-                Argument("scale", scale),
-                " were given without X, but only a number is accepted as radius then; pass X as "
-                "well, or a number.",
+                f"radius={radius!r}, center={center!r} and scale={scale!r} were given without X, "
+                "but only a number is accepted as radius then; pass X as well, or a number."
             )
         return Sketch(P, Q, named, values, "user")
     A = DataMatrix.of(X, center=center, scale=scale)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.types import is_number, is_whole
 
 Axis: TypeAlias = Literal["rows", "columns"]
@@ -49,10 +49,8 @@ def checked_options(options: SketchOptions, method: str, accepted: Collection[st
         if value is not None and name not in accepted:
             usable = f"only {_listed(sorted(accepted))}" if accepted else "no option"
             raise InvalidInputError(
-                Argument(name, value),
-                " was given, but ",
-                Argument("method", method),
-                f" accepts {usable}; leave {name} out.",
+                f"{name}={value!r} was given, but method={method!r} accepts {usable}; leave {name} "
+                "out."
             )
     check_integer("n_iter", options.n_iter, 1)
     check_integer("oversampling", options.oversampling, 0)
@@ -79,11 +77,8 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
         return None
     if method == "response":
         raise InvalidInputError(
-            Argument("tol", tol),
-            " cannot be combined with ",
-            Argument("method", "response"),
-            ", whose directions are not ordered by their singular values; choose the rank by "
-            "number, or another method.",
+            f"tol={tol!r} cannot be combined with method='response', whose directions are not "
+            "ordered by their singular values; choose the rank by number, or another method."
         )
     if not is_number(tol) or not 0 < float(tol) < 1:
         raise unaccepted(
@@ -93,12 +88,8 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
         )
     if radius != "spectral":
         raise InvalidInputError(
-            Argument("tol", tol),
-            " cannot be combined with ",
-            Argument("radius", radius),
-            ", because a tolerance is kept on the spectral radius only; pass ",
-            Argument("radius", "spectral"),
-            " or leave tol out.",
+            f"tol={tol!r} cannot be combined with radius={radius!r}, because a tolerance is kept "
+            "on the spectral radius only; pass radius='spectral' or leave tol out."
         )
     return float(tol)
 

@@ -25,7 +25,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.norms import norm_bound
 from sketchlasso.sketches.factors import Factors, residual_of
 from sketchlasso.types import RealArray
@@ -210,9 +210,8 @@ def sketch_to_tolerance(
         if rank == largest_rank:
             reached = radius.value / float(factors.singular_values[0])
             raise InvalidInputError(
-                Argument("tol", tol, "g"),
-                f" was given, but a sketch of rank {rank} has a radius of {reached:.3g} times "
-                "||X||; raise rank, which limits the search, or tol.",
+                f"tol={tol:g} was given, but a sketch of rank {rank} has a radius of {reached:.3g} "
+                "times ||X||; raise rank, which limits the search, or tol."
             )
         rank = min(2 * rank, largest_rank)
         factors = build(rank)

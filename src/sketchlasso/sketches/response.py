@@ -33,7 +33,7 @@ from sketchlasso.data import (
     as_responses,
     spread,
 )
-from sketchlasso.errors import InvalidInputError, Name, Value
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
 from sketchlasso.linalg.krylov import extend_basis
 from sketchlasso.linalg.seeds import RandomState, seed_of
@@ -75,10 +75,8 @@ def response(
     directions = response_share(rank) if directions is None else directions
     if directions > rank:
         raise InvalidInputError(
-            Name("response_rank"),
-            f" must be at most the rank, {rank}, not ",
-            Value(directions),
-            "; response directions are part of the rank.",
+            f"response_rank must be at most the rank, {rank}, not {directions!r}; response "
+            "directions are part of the rank."
         )
     if rank > directions:
         U = np.asarray(randomized(A, rank - directions, options, rng).Q)

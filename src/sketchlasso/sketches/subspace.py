@@ -17,7 +17,7 @@ from scipy import linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
 from sketchlasso.data import DataMatrix
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis
 from sketchlasso.linalg.krylov import gaussian, krylov_space
 from sketchlasso.linalg.operator import LinearMap, Transposed, as_dense, smaller_side_first
@@ -238,11 +238,7 @@ def _by_arpack(A: DataMatrix, rank: int, rng: np.random.Generator) -> Factors:
         U, _, _ = svds(operator, k=rank, v0=start, return_singular_vectors="u")
     except ArpackError as unfinished:
         raise InvalidInputError(
-            Argument("method", "exact"),
-            " did not converge for ",
-            Argument("rank", rank),
-            f" on X of shape {A.shape}; use ",
-            Argument("method", "randomized"),
-            " or another rank.",
+            f"method='exact' did not converge for rank={rank!r} on X of shape {A.shape}; use "
+            "method='randomized' or another rank."
         ) from unfinished
     return factors_from_left(A, orthonormal_basis(U), rank)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import Argument, MissingExtraError
+from sketchlasso.errors import MissingExtraError
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import certify_batch
@@ -43,7 +43,7 @@ def import_clarabel() -> ModuleType:
     try:
         import clarabel  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
-        raise MissingExtraError(Argument("solver", "conic"), "clarabel", "conic") from None
+        raise MissingExtraError("solver='conic'", "clarabel", "conic") from None
     return clarabel  # type: ignore[no-any-return, unused-ignore]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError, unaccepted
+from sketchlasso.errors import DeviceWarning, InvalidInputError, unaccepted
 from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.rows import scale_rows
 from sketchlasso.linalg.threads import single_blas_thread
@@ -147,10 +147,8 @@ def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | No
         return None
     if solver != "newton":
         raise InvalidInputError(
-            Argument("solver", solver),
-            " cannot be combined with ",
-            Argument("device", settings.device),
-            ", because devices solve by 'newton' only; leave out one of the two.",
+            f"solver={solver!r} cannot be combined with device={settings.device!r}, because "
+            "devices solve by 'newton' only; leave out one of the two."
         )
     device = open_device(settings.device, settings.device_memory)
     if device is not None and not suits(batch):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.gram_solver import (
     ENTRY,
     SEARCH_ROUNDS,
@@ -71,7 +71,7 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
     """
     settings = settings or Settings()
     if size < 1:
-        raise InvalidInputError(Argument("size", size), " must be at least 1")
+        raise InvalidInputError(f"size={size!r} must be at least 1")
     if batch.loss != "sqrt" or (batch.penalty_factor == 0).any():
         raise InvalidInputError(
             "a search for a size needs the square-root loss and positive penalty factors"

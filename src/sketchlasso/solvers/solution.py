@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InaccurateWarning, Name, Part
+from sketchlasso.errors import InaccurateWarning
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import KeptRows
 from sketchlasso.problem.batch import Batch
@@ -40,39 +40,34 @@ class Status(IntEnum):
     @property
     def remedy(self) -> str:
         """One sentence: what happened and which argument helps."""
-        return "".join(map(str, _REMEDIES[self]))
+        return _REMEDIES[self]
 
 
-_REMEDIES: dict[Status, tuple[Part, ...]] = {
-    Status.SOLVED: ("The duality gap is below the tolerance.",),
+_REMEDIES: dict[Status, str] = {
+    Status.SOLVED: "The duality gap is below the tolerance.",
     Status.INACCURATE: (
-        "The gap is within a factor 100 of the tolerance but no longer shrinks; loosen ",
-        Name("tol"),
-        ", or scale the columns to comparable size.",
+        "The gap is within a factor 100 of the tolerance but no longer shrinks; loosen tol, or "
+        "scale the columns to comparable size."
     ),
     Status.ITERATION_LIMIT: (
-        "The iteration limit was reached before the tolerance; loosen ",
-        Name("tol"),
-        ", solve along a path of decreasing penalties, or raise max_rounds in Python.",
+        "The iteration limit was reached before the tolerance; loosen tol, solve along a path of "
+        "decreasing penalties, or raise max_rounds."
     ),
     Status.STALLED: (
         "The gap stopped shrinking above the tolerance; standardise columns of very different "
-        "size, leave out unpenalised columns that nearly depend on others, loosen ",
-        Name("tol"),
-        " (to 1e-4 for float32 data), or try ",
-        Argument("solver", "conic"),
-        ".",
+        "size, leave out unpenalised columns that nearly depend on others, loosen tol (to 1e-4 for "
+        "float32 data), or try solver='conic'."
     ),
     Status.NON_FINITE: (
         "The iterates became infinite or NaN: the data are scaled beyond what floating point "
-        "can hold; rescale X and y.",
+        "can hold; rescale X and y."
     ),
     Status.INTERRUPTED: (
-        "The solve was interrupted; the coefficients are the best found until then.",
+        "The solve was interrupted; the coefficients are the best found until then."
     ),
     Status.LEFT_OUT: (
         "The search for a penalty was decided before this one; give the penalties yourself to "
-        "have them all solved.",
+        "have them all solved."
     ),
 }
 # How instances of a status that is not SOLVED ended, in a sentence.
@@ -98,18 +93,17 @@ def status_of(gap: FloatArray, tol: float, otherwise: IntArray | Status) -> IntA
     return status
 
 
-def _shortfalls(status: IntArray, relative_gap: FloatArray) -> list[Part]:
-    """Parts of a message on the instances (B,) that fell short, with a remedy for each kind."""
-    parts: list[Part] = []
+def _shortfalls(status: IntArray, relative_gap: FloatArray) -> str:
+    """Describe the instances (B,) that fell short, with a remedy for each kind."""
+    sentences = []
     for kind, ended in _ENDED.items():
         of_kind = status == kind
         if of_kind.any():
-            parts += [
-                f"{' ' if parts else ''}{np.sum(of_kind)} of {len(status)} instances {ended} "
-                f"(worst relative gap {relative_gap[of_kind].max():.1e}). ",
-                *_REMEDIES[kind],
-            ]
-    return parts
+            sentences.append(
+                f"{np.sum(of_kind)} of {len(status)} instances {ended} "
+                f"(worst relative gap {relative_gap[of_kind].max():.1e}). {_REMEDIES[kind]}"
+            )
+    return " ".join(sentences)
 
 
 def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
@@ -117,7 +111,7 @@ def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
     tried = status != Status.LEFT_OUT
     status, relative_gap = status[tried], relative_gap[tried]
     if (status != Status.SOLVED).any():
-        warn_user(InaccurateWarning(*_shortfalls(status, relative_gap)))
+        warn_user(InaccurateWarning(_shortfalls(status, relative_gap)))
 
 
 class Stopwatch:

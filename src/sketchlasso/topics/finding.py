@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.graphs import communities, links_of
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.topics.image import DocumentMatch, match
@@ -115,11 +115,8 @@ class Topics:
         given = self.groups if groups is None else tuple(map(str, groups))
         if given is None:
             raise InvalidInputError(
-                "the corpus has no groups of documents; pass ",
-                Argument("groups"),
-                " with one value per document, or read it with ",
-                Argument("group_column"),
-                ".",
+                "the corpus has no groups of documents; pass groups= with one value per document, "
+                "or read it with group_column=."
             )
         if len(given) != len(self.titles):
             raise InvalidInputError(

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.callbacks import unfitted_if_interrupted
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState
@@ -208,7 +208,7 @@ class TopicImager(BaseEstimator):
     ) -> list[TopicImage]:
         """One image per word, solved together; see :meth:`image`."""
         if isinstance(words, str):
-            raise InvalidInputError(Argument("words", words), " is one word; pass a list.")
+            raise InvalidInputError(f"words={words!r} is one word; pass a list.")
         question = self._question(n_words, alpha, radius, positive)
         return self._images([[word] for word in words], question, exclude, judge)
 
@@ -246,7 +246,7 @@ class TopicImager(BaseEstimator):
         """The documents with the largest weights of an image's words and of the query."""
         check_is_fitted(self)
         if count < 1:
-            raise InvalidInputError(Argument("count", count), " must be at least 1.")
+            raise InvalidInputError(f"count={count!r} must be at least 1.")
         if not image.words:
             return []
         predicted = self._columns.combine(self._vocabulary.indices(image.words), image.weights)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from sketchlasso.errors import InvalidInputError, Name
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
@@ -132,9 +132,8 @@ class WordImages:
         if self.words != given:
             raise InvalidInputError(
                 f"the images are of {len(self.words)} words and the model has {len(given)}, or "
-                "others, but both must be of the same vocabulary; run ",
-                Name("image_all"),
-                " on this model again.",
+                "others, but both must be of the same vocabulary; run image_all on this model "
+                "again."
             )
 
     def graph(self, rule: Rule = "or") -> Any:
