@@ -120,34 +120,36 @@ def match(corpus: Corpus, row: int, score: float) -> DocumentMatch:
 
 @dataclass(frozen=True, eq=False)
 class ComparedImages:
-    """Images of one word in two corpora.
+    """Images of one word in two corpora, or of two words.
 
     Attributes
     ----------
     first, second : TopicImage
-    shared, only_first, only_second : tuple of str
     """
 
     first: TopicImage
     second: TopicImage
-    shared: tuple[str, ...]
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Words of both images, in the order of the first."""
+        return tuple(word for word in self.first.words if word in self.second.words)
+
+    @property
+    def only_first(self) -> tuple[str, ...]:
+        """Words of the first image alone."""
+        return tuple(word for word in self.first.words if word not in self.second.words)
+
+    @property
+    def only_second(self) -> tuple[str, ...]:
+        """Words of the second image alone."""
+        return tuple(word for word in self.second.words if word not in self.first.words)
 
     @property
     def overlap(self) -> float:
         """Shared words over all words of the two images, between 0 and 1."""
-        words = len(self.shared) + len(self.only_first) + len(self.only_second)
-        return len(self.shared) / words if words else 0.0
-
-    @classmethod
-    def of(cls, first: TopicImage, second: TopicImage) -> ComparedImages:
-        """Sort the words of two images into shared and own ones."""
-        shared = tuple(word for word in first.words if word in second.words)
-        own, other = (
-            tuple(word for word in image.words if word not in shared) for image in (first, second)
-        )
-        return cls(first, second, shared, own, other)
+        words = {*self.first.words, *self.second.words}
+        return len(self.shared) / len(words) if words else 0.0
 
 
 def compare_images(
@@ -166,7 +168,7 @@ def compare_images(
     -------
     ComparedImages
     """
-    return ComparedImages.of(first.image(word, n_words), second.image(word, n_words))
+    return ComparedImages(first.image(word, n_words), second.image(word, n_words))
 
 
 def advice(image: TopicImage, question: Question, documents: int, rank: int, largest: int) -> str:

@@ -59,4 +59,4 @@ class Vocabulary:
 
     def close(self, word: str, count: int) -> list[str]:
         """Words with a similar spelling, the closest first."""
-        return get_close_matches(word.casefold(), self._sorted, count)
+        return get_close_matches(word.casefold(), self._sorted, count, cutoff=0.7)

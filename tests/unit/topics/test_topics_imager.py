@@ -203,7 +203,10 @@ def test_unknown_words_come_with_suggestions(imager):
         (lambda t: t.images("sea"), "is one word"),
         (lambda t: t.image(["sea", 3]), "3 is not a word"),
         (lambda t: t.documents(t.image("sea"), 0), "count=0"),
-        (lambda t: TopicImager(weighting="odd").fit(topical_corpus()), "weighting='odd'"),
+        (
+            lambda t: TopicImager(weighting="odd").fit(topical_corpus()),
+            "weighting must be one of .*, not 'odd'",
+        ),
         (lambda t: TopicImager(radius=-1).fit(topical_corpus()), "radius must be .*, not -1"),
         (lambda t: TopicImager().fit(np.eye(4)), "no words"),
     ],

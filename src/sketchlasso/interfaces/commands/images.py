@@ -165,7 +165,7 @@ def _pairs(
     for image in images:
         try:
             again = other.image(list(image.query), **asked.arguments())
-            pairs.append(sl.topics.ComparedImages.of(image, again))
+            pairs.append(sl.topics.ComparedImages(image, again))
         except sl.errors.UnknownWordError as missing:
             lacking.append(InvalidInputError(f"in {path} {missing}"))
     if not pairs:

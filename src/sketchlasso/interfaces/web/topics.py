@@ -232,7 +232,7 @@ class Answers:
 
     def compare(self, first: Sequence[str], second: Sequence[str], asked: Options) -> Body:
         """Compute two images and what they share."""
-        compared = sl.topics.ComparedImages.of(self.image(first, asked), self.image(second, asked))
+        compared = sl.topics.ComparedImages(self.image(first, asked), self.image(second, asked))
         return {
             "first": self.shown(compared.first),
             "second": self.shown(compared.second),
