@@ -1,11 +1,10 @@
-"""The jobs: every feature left out, a sketch, images of all words, folds, every row left out."""
+"""The jobs: every feature left out, a sketch, folds, every row left out."""
 
 from __future__ import annotations
 
 import argparse
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from benchmarks.harness import timed as run_once
 from benchmarks.report import Report
 from sketchlasso import Settings, cross_validate, leave_one_out, sketch, solve
 from sketchlasso.engine import Batch
-from sketchlasso.solvers import solve_for_size
 
 RANK = 50
 WORDS, DOCUMENTS, NONZEROS = 102_660, 300_000, 70_000_000
@@ -74,26 +72,6 @@ def every_feature(options: argparse.Namespace, floors: Floors, report: Report) -
             "mean rounds": rounds,
             "mean Newton steps": float(found.steps.mean()),
             "mean non-zeros": float(found.n_nonzero.mean()),
-        }
-    )
-
-
-def whole_vocabulary(options: argparse.Namespace, floors: Floors, report: Report) -> None:
-    words = 1000 if options.quick else WORDS
-    batch = feature_batch(words)
-    batch = replace(batch, radius=0.4 * batch.radius)
-    seconds, found = timed(lambda: solve_for_size(batch, 10, on(options, 1e-4)), 1)
-    few = batch.take(slice(0, max(1, int(options.cpu_share * words))))
-    on_cpu, _ = timed(lambda: solve_for_size(few, 10, Settings(tol=1e-4)), 1)
-    report.add(
-        **{
-            "work": f"images of {words:,} words with ten words each",
-            "seconds": seconds,
-            "CPU seconds": on_cpu * words / few.n_instances,
-            "CPU measured on": few.n_instances,
-            "worst gap": float(found.solution.relative_gap.max()),
-            "finished on CPU": found.solution.finished_on_cpu,
-            "mean non-zeros": float(found.solution.n_nonzero.mean()),
         }
     )
 

@@ -212,6 +212,8 @@ def _newton_step(rows: Rows, state: _State, at: _ProxPoint) -> None:
 
 def _direction(rows: Rows, state: _State, at: _ProxPoint) -> Tensor:
     """H^-1 grad (b, k); H as in the kernel's `newton_direction`."""
+    import torch
+
     sigma, tau, rho = state.sigma, state.tau, at.rho
     safe = rho.clamp(min=1e-30)
     bend = (1.0 - at.x.square().sum(1) * tau / ((rho + tau) * safe.square())).clamp(min=1e-30)
@@ -221,17 +223,19 @@ def _direction(rows: Rows, state: _State, at: _ProxPoint) -> Tensor:
     on_identity = tau * rho / (rho + tau) + DAMPING * at.grad.norm(dim=1)
     H = _active_gram(rows.A, at.y)
     H *= (sigma * at.keep)[:, None, None]
+    largest = 1e300 if H.element_size() == 8 else 1e37
     for weight, vector in ((on_x, at.x), (on_fit, at.fit)):
-        scaled = weight.clamp(max=_largest(H)).sqrt().unsqueeze(1) * vector
+        scaled = weight.clamp(max=largest).sqrt().unsqueeze(1) * vector
         H += scaled.unsqueeze(2) * scaled.unsqueeze(1)
     diagonal = H.diagonal(dim1=1, dim2=2)
     diagonal += on_identity.unsqueeze(1)
     diagonal += (100.0 * eps(H) * diagonal.mean(1)).unsqueeze(1)
-    return _solve(H, at.grad)
-
-
-def _largest(like: Tensor) -> float:
-    return 1e300 if like.element_size() == 8 else 1e37
+    factor, failed = torch.linalg.cholesky_ex(H)
+    direction = torch.cholesky_solve(at.grad.unsqueeze(2), factor).squeeze(2)
+    # A gradient step where rounding has left H indefinite.
+    plain = at.grad / H.diagonal(dim1=1, dim2=2).amax(1).clamp(min=1e-30).unsqueeze(1)
+    usable = (failed == 0) & direction.isfinite().all(1)
+    return direction.where(usable.unsqueeze(1), plain)
 
 
 def _active_gram(A: Tensor, y: Tensor) -> Tensor:
@@ -243,17 +247,6 @@ def _active_gram(A: Tensor, y: Tensor) -> Tensor:
         packed = A.gather(1, index) * active.values.unsqueeze(2)
         return packed.mT @ packed
     return (A * (y != 0).unsqueeze(2)).mT @ A
-
-
-def _solve(H: Tensor, grad: Tensor) -> Tensor:
-    """H^-1 grad by Cholesky; a gradient step where rounding has left H indefinite."""
-    import torch
-
-    factor, failed = torch.linalg.cholesky_ex(H)
-    direction = torch.cholesky_solve(grad.unsqueeze(2), factor).squeeze(2)
-    plain = grad / H.diagonal(dim1=1, dim2=2).amax(1).clamp(min=1e-30).unsqueeze(1)
-    usable = (failed == 0) & direction.isfinite().all(1)
-    return direction.where(usable.unsqueeze(1), plain)
 
 
 def _line_search(rows: Rows, state: _State, at: _ProxPoint, d: Tensor, along: Tensor) -> Tensor:

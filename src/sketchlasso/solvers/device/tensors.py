@@ -83,14 +83,9 @@ def certificate(
     largest = best_on_ray(inner, length, rows.s).minimum(cap)
     scale = feasible_scale(size, rows.thresholds, rows.radius, largest, slack)
     dual = dual_objective(scale * inner, (scale * length).square(), rows.s)
-    return primal_value(rows, w), dual, scale
-
-
-def primal_value(rows: Rows, w: Tensor) -> Tensor:
-    """Objective (b,) at coefficients w (b, p) on the working rows."""
     loss = response_length(rows.c - rows.combine(w), rows.s)
     l1 = (rows.thresholds * w.abs()).where(w != 0, w.new_zeros(())).sum(1)
-    return objective(loss, w.norm(dim=1), l1, rows.radius)
+    return objective(loss, w.norm(dim=1), l1, rows.radius), dual, scale
 
 
 def suits(batch: Batch) -> bool:
