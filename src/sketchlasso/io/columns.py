@@ -24,6 +24,7 @@ CODE = r"^0\d+$"
 PLAIN = r"^[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
 AT_ONCE = 1 << 20  # cells of several columns read together
 DRESSED = r"^[-+]?[$€£¥]?\s?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s?[$€£¥%]?$"
+MEASURED = r"^[-+]?\d+([.,]\d+)?\s?\pL{1,3}[²³23]?(/\pL{1,3})?$"
 DATES = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
 )  # fmt: skip
@@ -195,6 +196,8 @@ def fault_of_category(column: ParsedColumn) -> tuple[str, str]:
     elif _matches(words, every, DRESSED):
         return f"numbers written as text such as {shortened(levels[0])}", "number"
     if len(levels) > MOST_LEVELS or (len(levels) > FEW_LEVELS and 2 * len(levels) > rows):
+        if _matches(words, every, MEASURED):  # a few levels such as 4wd are a category
+            return f"numbers written as text such as {shortened(levels[0])}", "unit"
         remark = f", {column.note}" if column.note else ""
         return f"{len(levels)} different texts in {rows} rows{remark}", "levels"
     return "", ""

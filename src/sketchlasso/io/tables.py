@@ -66,6 +66,7 @@ CURES = {
     "impute mean or median, which then fills them here too",
     "target": "leave rows without a target out with impute drop",
     "number": "read them with clean, or give their thousands separator or decimal mark",
+    "unit": "write numbers without their unit",
     "date": "turn dates into days with clean",
     "text": "correct these cells, name words for missing values with na, or name categories with "
     "categorical",
