@@ -21,7 +21,7 @@ from sketchlasso import sketch
 from sketchlasso.inference import StabilitySelection
 
 SEED = 20
-ASSUMPTIONS = ("none", "unimodal", "r-concave")
+ASSUMPTIONS = ("none", "unimodal")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,6 @@ from sketchlasso.inference.neighbourhoods import Neighbourhoods, neighbourhoods
 from sketchlasso.inference.nodewise import Nodewise, nodewise
 from sketchlasso.inference.precision import SparsePrecision
 from sketchlasso.inference.stability import StabilitySelection
-from sketchlasso.inference.subspace_clustering import SparseSubspaceClustering
 
 __all__ = [
     "Desparsified",
@@ -16,7 +15,6 @@ __all__ = [
     "Neighbourhoods",
     "Nodewise",
     "SparsePrecision",
-    "SparseSubspaceClustering",
     "StabilitySelection",
     "TreatmentEffects",
     "desparsified",

@@ -12,17 +12,8 @@ from numpy.typing import ArrayLike
 from sketchlasso.data import MatrixLike, as_responses
 from sketchlasso.data.transform import column_units
 from sketchlasso.data.validate import as_storage, refuse_unreal
-from sketchlasso.errors import FewTreatedWarning, InaccurateWarning, InvalidInputError
+from sketchlasso.errors import FewTreatedWarning, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
-from sketchlasso.estimators.penalty import rigorous_level
-from sketchlasso.estimators.rigorous import (
-    MAX_ITERATIONS,
-    first_guess,
-    refit_residual,
-    residual_loadings,
-    scale_loadings,
-)
-from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.checks import (
     as_numbers,
     check_choice,
@@ -31,10 +22,7 @@ from sketchlasso.inference.checks import (
     dense_matrix,
 )
 from sketchlasso.inference.estimates import NormalEstimates, data_frame
-from sketchlasso.instances import build_problems
-from sketchlasso.sketches import sketch
-from sketchlasso.solvers import Settings, solve
-from sketchlasso.types import BoolArray, FloatArray, Loss
+from sketchlasso.types import BoolArray, FloatArray
 from sketchlasso.warn import warn_user
 
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
@@ -103,7 +91,6 @@ def treatment_effect(
     d: Any,
     *,
     method: EffectMethod = "double-selection",
-    loss: Loss = "sqrt",
     loadings: Loadings = "robust",
     errors: Errors = "auto",
     tol: float = 1e-10,
@@ -132,9 +119,6 @@ def treatment_effect(
     y : array-like of shape (m,)
     d : array-like of shape (m,) or (m, k)
     method : {"double-selection", "partialling-out"}
-    loss : {"sqrt", "squared"}
-        Selection by the square-root LASSO, which needs no noise level, or by the LASSO, whose
-        penalty is iterated with the noise level as in the R package hdm.
     loadings : {"robust", "equal"}
         Whether penalties allow for noise whose variance depends on the controls.
     errors : {"auto", "robust", "equal"}
@@ -165,7 +149,6 @@ def treatment_effect(
     True
     """
     check_choice("method", method, get_args(EffectMethod))
-    check_choice("loss", loss, get_args(Loss))
     check_choice("loadings", loadings, get_args(Loadings))
     check_choice("errors", errors, get_args(Errors))
     as_storage(X)
@@ -192,8 +175,8 @@ def treatment_effect(
     for number in range(k):
         others = np.delete(np.arange(n + k), n + number)
         W, treatment = everything[:, others], treatments[:, number]
-        of_y, y_left = rigorous_selection(W, response, loss, loadings, tol)
-        of_d, d_left = rigorous_selection(W, treatment, loss, loadings, tol)
+        of_y, y_left = _selected(W, response, loadings, tol)
+        of_d, d_left = _selected(W, treatment, loadings, tol)
         union = of_y | of_d
         chosen[number, others] = union
         free = m - 2
@@ -289,58 +272,10 @@ def _without(W: FloatArray, d: FloatArray, y: FloatArray) -> tuple[FloatArray, F
     return v, e
 
 
-def rigorous_selection(
-    X: FloatArray, y: FloatArray, loss: Loss, loadings: Loadings, tol: float
+def _selected(
+    X: FloatArray, y: FloatArray, loadings: Loadings, tol: float
 ) -> tuple[BoolArray, FloatArray]:
     """Features (n,) of X (m, n) that a rigorous penalty selects; residual (m,) of their refit."""
-    if loss == "squared":
-        return _by_lasso(X, y, loadings, tol)
     alpha = "rigorous-robust" if loadings == "robust" else "rigorous"
     model: Any = SqrtLasso(alpha, standardize=False, sketch=None, relaxed=True, tol=tol).fit(X, y)
     return model.penalised_coef_ != 0, y - model.predict(X)
-
-
-def _by_lasso(
-    X: FloatArray, y: FloatArray, loadings: Loadings, tol: float
-) -> tuple[BoolArray, FloatArray]:
-    """Select by the LASSO; its penalty and the noise level are iterated until the support stays.
-
-    As in Belloni, Chen, Chernozhukov and Hansen (2012), appendix A: the first residual is that
-    of the most correlated features, the first penalty is halved, and the later residuals are
-    those of the refit.
-    """
-    data = prepare(X, y, None, standardize=False, ready=None, fit_intercept=True)
-    target, rows = data.Y[:, 0], len(y)
-    whole = sketch(data.X, method="exact", rank=min(data.X.shape))
-    residual = first_guess(data, target, fit_intercept=True)
-    share, before = 0.5, np.zeros(data.X.shape[1], dtype=bool)
-    for _ in range(MAX_ITERATIONS):
-        factor = share * _penalties(data, residual, loadings)
-        problems = build_problems(
-            whole, target, alphas=[1.0], penalty_factor=factor, radii=[0.0], loss="squared"
-        )
-        found = solve(problems.batch, settings=Settings(tol=tol, n_threads=1))
-        support = np.asarray(found.coef[[0]].toarray()[0] != 0)
-        if share == 1.0 and np.array_equal(support, before):
-            break
-        if support.sum() + 1 >= rows:
-            warn_user(
-                InaccurateWarning(
-                    f"{support.sum()} features were selected from {rows} rows, so that the refit "
-                    "has no residual; the selection stops there. Use more rows or fewer features."
-                )
-            )
-            break
-        residual = refit_residual(data, target, support, True)
-        share, before = 1.0, support
-    return support, residual * data.y_units[0]
-
-
-def _penalties(data: Prepared, residual: FloatArray, loadings: Loadings) -> FloatArray:
-    """sqrt(m) level psi_j rms(e) (n,), the penalties of ||r||^2 / 2 + sum_j penalty_j |w_j|."""
-    m, n = data.X.shape
-    psi = scale_loadings(data, True)
-    if loadings == "robust":
-        psi = residual_loadings(data, residual, True)
-    noise = np.sqrt(np.mean(np.square(residual)))
-    return np.sqrt(m) * rigorous_level(n, m) * noise * psi

@@ -52,7 +52,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     What the bound assumes: rows are independent and identically distributed; a noise feature is
     one that a half-sample selects with a probability of at most q / n_features; and, unless
     `assumption` is ``"none"``, that the share of halves on which a noise feature is selected
-    has a unimodal or r-concave distribution. Nothing is assumed about the noise or the design. The
+    has a unimodal distribution. Nothing is assumed about the noise or the design. The
     bound does not say that features correlated with a true one are noise, nor that selected
     features have an effect. Constant columns are never selected and not counted as features.
 
@@ -65,7 +65,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     pfer : float, optional
         Largest acceptable bound on the expected number of falsely selected features. Where only
         one of the three is given, or none, `pfer` is 1 unless given, then `cutoff` 0.75.
-    assumption : {"unimodal", "r-concave", "none"}
+    assumption : {"unimodal", "none"}
         Which bound: of Shah and Samworth, or of Meinshausen and Buehlmann ("none").
     n_pairs : int
         Complementary pairs of half-samples.

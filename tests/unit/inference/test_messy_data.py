@@ -6,7 +6,7 @@ from tests.sentences import refusal
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.inference import SparseSubspaceClustering, desparsified, nodewise, treatment_effect
+from sketchlasso.inference import desparsified, nodewise, treatment_effect
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,3 @@ def test_frames_of_numbers_and_truth_values_are_matrices(data):
         rest = (y, d) if function is treatment_effect else (y,)
         said = refusal(InvalidInputError, function, words, *rest)
         assert "'city', 'street'" in said and "get_dummies" in said
-
-
-def test_two_points_are_too_few_to_cluster():
-    with pytest.raises(ValueError, match="minimum of 3 is required"):
-        SparseSubspaceClustering(2).fit(np.eye(2))
-    assert len(SparseSubspaceClustering(2).fit_predict(np.eye(4))) == 4

@@ -9,9 +9,7 @@ from scipy.stats import norm
 from tests.sentences import refusal
 
 from sketchlasso.errors import FewTreatedWarning, InvalidInputError
-from sketchlasso.estimators.penalty import rigorous_level
 from sketchlasso.inference import treatment_effect
-from sketchlasso.inference.effects import rigorous_selection
 
 # hdm::rlassoEffect on the growth data: estimate, standard error, p-value.
 GROWTH = {
@@ -46,38 +44,28 @@ def confounded():
 
 
 @pytest.mark.parametrize("method", GROWTH)
-def test_growth_is_as_in_hdm(growth, method):
+def test_growth_is_as_in_hdm_within_its_error(growth, method):
+    """hdm selects by the LASSO, whose penalty needs a noise level, and finds the same effect."""
     X, y, d = growth
-    found = treatment_effect(X, y, d, method=method, loss="squared")
-    estimate, error, p_value = GROWTH[method]
-    assert found.estimate[0] == pytest.approx(estimate, abs=1e-7)
-    assert found.standard_error[0] == pytest.approx(error, abs=1e-7)
-    assert found.p_value[0] == pytest.approx(p_value, abs=1e-7)
-    assert found.controls.sum() == 7
+    found = treatment_effect(X, y, d, method=method)
+    estimate, error, _ = GROWTH[method]
+    assert found.estimate[0] == pytest.approx(estimate, abs=0.5 * error)
+    assert found.standard_error[0] == pytest.approx(error, rel=0.25)
+    assert found.p_value[0] < 0.01
 
 
 def test_several_treatments_are_as_in_hdm(simulated):
     y, D, X = simulated[:, 0], simulated[:, 1:6], simulated[:, 6:]
-    found = treatment_effect(X, y, D, method="partialling-out", loss="squared")
+    found = treatment_effect(X, y, D, method="partialling-out")
     np.testing.assert_allclose(found.estimate, SIMULATED, atol=1e-5)
     np.testing.assert_allclose(found.standard_error, SIMULATED_ERRORS, atol=1e-5)
 
 
-def test_the_rigorous_lasso_is_that_of_hdm(simulated):
-    y, X = simulated[:, 0], simulated[:, 1:]
-    support, residual = rigorous_selection(X, y, "squared", "robust", 1e-10)
-    assert np.flatnonzero(support).tolist() == [0, 1, 2]
-    assert residual.std(ddof=1) == pytest.approx(1.13773781, abs=1e-8)
-    # Their lambda0 is of ||r||^2 + lambda ||w||_1, ours of half of that.
-    assert 2 * np.sqrt(100) * rigorous_level(30, 100) == pytest.approx(74.36863249, abs=1e-8)
-
-
-@pytest.mark.parametrize("loss", ["sqrt", "squared"])
 @pytest.mark.parametrize("loadings", ["robust", "equal"])
 @pytest.mark.parametrize("method", GROWTH)
-def test_known_effects_are_within_their_errors(confounded, loss, loadings, method):
+def test_known_effects_are_within_their_errors(confounded, loadings, method):
     X, y, D = confounded
-    found = treatment_effect(X, y, D, method=method, loss=loss, loadings=loadings)
+    found = treatment_effect(X, y, D, method=method, loadings=loadings)
     assert np.all(np.abs(found.estimate - [0.5, 0.0]) < 3 * found.standard_error)
     assert found.p_value[0] < 1e-3
     # Each treatment's own confounder is found, by way of the treatment.
@@ -175,21 +163,20 @@ def test_bad_input_is_refused_in_one_sentence(confounded):
     assert "d holds something that is not a number" in refused(X, y, np.where(d > 0, "yes", "no"))
     assert "one response" in refused(X, D, d)
     assert "'post'" in refused(X, y, d, method="post")
-    assert "'absolute'" in refused(X, y, d, loss="absolute")
+    assert "'white'" in refused(X, y, d, loadings="white")
     assert "exact combination" in refused(np.column_stack([X[:, :5], d]), y, d)
     found = treatment_effect(X, y, d)
     for level in (0.0, 1.0, 95, -0.5, "high", np.nan):
         assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)
 
 
-@pytest.mark.parametrize("loss", ["squared", "sqrt"])
-def test_units_of_controls_do_not_change_an_effect(loss):
+def test_units_of_controls_do_not_change_an_effect():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 30))
     y = X[:, :5] @ [3, -2, 2, 1, -1] + rng.standard_normal(80)
     d = 0.3 * X[:, 0] + np.cos(np.arange(80))
-    plain = treatment_effect(X, y, d, loss=loss)
-    spread = treatment_effect(X * 10.0 ** np.linspace(-9, 9, 30), y, d, loss=loss)
+    plain = treatment_effect(X, y, d)
+    spread = treatment_effect(X * 10.0 ** np.linspace(-9, 9, 30), y, d)
     np.testing.assert_array_equal(spread.controls, plain.controls)
     np.testing.assert_allclose(spread.estimate, plain.estimate, rtol=1e-8)
 

@@ -9,7 +9,7 @@ from tests.sentences import refusal
 from sketchlasso import Settings, SqrtLasso, SqrtLassoCV
 from sketchlasso.data.storage import THREADED_WORK, SparseStorage
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.inference import SparsePrecision, SparseSubspaceClustering, StabilitySelection
+from sketchlasso.inference import SparsePrecision, StabilitySelection
 from sketchlasso.linalg import threads
 from sketchlasso.linalg.threads import blas_threads, map_rows, single_blas_thread, thread_count
 
@@ -57,7 +57,6 @@ def test_no_number_of_jobs_is_refused_alike_everywhere(n_jobs):
         SqrtLassoCV(n_jobs=n_jobs),
         StabilitySelection(n_jobs=n_jobs),
         SparsePrecision(n_jobs=n_jobs),
-        SparseSubspaceClustering(2, n_jobs=n_jobs),
     ):
         said.add(refusal(InvalidInputError, estimator.fit, X, y))
     (sentence,) = said

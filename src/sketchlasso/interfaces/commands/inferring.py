@@ -175,7 +175,7 @@ class SelectionOptions:
         "Features chosen on each half-sample. Two of --pfer, --cutoff and --q decide the third.",
     ] = None
     assumption: Annotated[
-        str, "Assumption of the bound: unimodal, r-concave, or none (Meinshausen and Buehlmann)."
+        str, "Assumption of the bound: unimodal, or none (Meinshausen and Buehlmann)."
     ] = "unimodal"
     pairs: Annotated[int, "Pairs of half-samples."] = 50
     intercept: Annotated[bool, "Whether models have an intercept."] = True
