@@ -131,11 +131,10 @@ def fit_response(
     full_gap and n_iter; with ``relaxed`` also penalised_coef and penalised_intercept.
     """
     task = replace(task_of(spec, data, columns, sketch, [alpha]), start=start, near=near)
-    if sketch is None:
-        path = fit_all(task, None, None, task.all_rows)
-    else:
-        radii = data.radius_in_units(spec.radius) if radius is None else radius
-        path = fit_all(task, sketch, radii, task.all_rows)
+    radii = data.radius_in_units(spec.radius) if radius is None else radius
+    if sketch is None and spec.sketch is not None:
+        radii = None
+    path = fit_all(task, sketch, radii, task.all_rows)
     coef, intercept = path.models.coef.toarray(), path.models.intercept
     units = data.y_units[columns]
     found: Attributes = {

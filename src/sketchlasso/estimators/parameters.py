@@ -17,7 +17,7 @@ from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.fitting import penalty_count
-from sketchlasso.results.radius_policy import RadiusLike
+from sketchlasso.results.radius_policy import RadiusLike, given_radius
 from sketchlasso.results.scores import Metric
 from sketchlasso.sketches import Sketch, SketchMethod
 from sketchlasso.solvers import Settings, Solver
@@ -61,12 +61,8 @@ class Specification:
         given = parameters_of(estimator)
         check_values(given)
         check_device(given["device"])
-        if given["sketch"] is None and given["radius"] is not None:
-            raise InvalidInputError(
-                f"radius={given['radius']!r} cannot be combined with sketch=None, because the full "
-                "problem has no sketch error to guard against; leave the radius out, or choose a "
-                "sketch."
-            )
+        if given["sketch"] is None:
+            given_radius(given["radius"])
         _check_sketch(given["sketch"])
         terms = Terms(
             bool(given.pop("fit_intercept")),

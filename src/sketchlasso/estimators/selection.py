@@ -131,7 +131,7 @@ def _search(
     found = searched(
         replace(task, alpha_min_ratio=spec.alpha_min_ratio, guide=guide, bases=bases),
         sketch,
-        data.radius_in_units(spec.radius) if sketch is not None else None,
+        data.radius_in_units(spec.radius) if sketch is not None or spec.sketch is None else None,
         rows,
         tuple(dict.fromkeys((spec.scoring, "mse"))),
     )

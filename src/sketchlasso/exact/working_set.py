@@ -1,22 +1,18 @@
 """Newton's method on a working set of columns, for any radius.
 
 A round checks all columns of X, lets those join that violate their thresholds, and brings the
-problem of the working columns close to its optimum. The loss has a kink where the fit is exact, so
-a round minimises
-
-    rho(w) + radius ||w|| + alpha sum_j f_j |w_j|,     rho^2 = ||y - X w||^2 + smooth^2
-
-with a `smooth` that shrinks tenfold from round to round, down to a share of the tolerance, which is
-all that it can cost. With few columns, sweeps of coordinate descent and Newton steps work on their
-Gram matrix (:mod:`sketchlasso.kernels.gram_solver`). With many sparse ones no matrix is formed.
-With signs s on a support A, q = X'W r, t = alpha f and mu = radius rho / ||w||, a step d solves
+problem of the working columns close to its optimum. With few columns, sweeps of coordinate descent
+and Newton steps work on their Gram matrix (:mod:`sketchlasso.kernels.gram_solver`). With many
+sparse ones no matrix is formed. With signs s on a support A, q = X'W r, rho = ||r||_W, t = alpha f
+and mu = radius rho / ||w||, a step d solves
 
     H d  =  q_A - mu w - rho (t s)_A
     H    =  X_A'W X_A - q_A q_A' / rho^2 + mu (I - w w' / ||w||^2) + diag(e)
 
 by conjugate gradients, preconditioned by the diagonal. Each iteration takes two products with the
 columns of A. The small e keeps the step finite where columns depend on each other. Coefficients
-that would change their sign stop at zero.
+that would change their sign stop at zero. Where the fit becomes exact the loss has a kink; there
+the Newton method of batches takes over, which works on the dual.
 """
 
 from __future__ import annotations
@@ -43,23 +39,19 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 # Columns that enter at a time: at least this many, at most as many as the support has.
 FEWEST_ENTERING = 64
 # Columns enter from this share of their threshold on.
-NEAR = 0.9
+NEAR = 0.97
 # Sparse columns up to which their Gram matrix is formed.
-FEW_COLUMNS = 300
-# The smoothing of a round as a share of the residual and of the last one's, and at last of the
-# tolerance.
-SMOOTHER = 0.1
-LEAST_SMOOTH = 0.1
+FEW_COLUMNS = 100
 # Accuracy of a round relative to the tolerance, and to the gap where columns have entered.
-INNER_SHARE = 0.1
-INNER_OF_GAP = 0.1
+INNER_SHARE = 0.3
+INNER_OF_GAP = 0.01
 STALL_ROUNDS = 4
 # Largest side for which a Newton step of the batch solver, cubic in it, is still quick.
 LARGEST_SIDE = 1200
 # Iterations of one step on sparse columns, and its accuracy relative to the present violation.
 MOST_ITERATIONS = 300
 ACCURACY = 0.3
-SWEEPS = 3
+SWEEPS = 2
 # e as a share of the squared norm, and the least share of it that the preconditioner keeps.
 HELD = 1e-6
 LEAST_PIVOT = 1e-3
@@ -100,28 +92,26 @@ class WorkingSet:
         """Rounds from a point until the gap is proved, the rounds are over or no longer help."""
         target = self.target
         best, values = point, target.certificate(point, alpha, self._tol)
-        smooth, stalled = np.inf, 0
+        stalled = 0
         for number in range(self._max_rounds):
-            gap, floor = values.relative_gap, LEAST_SMOOTH * self._tol * values.primal
+            gap = values.relative_gap
             if gap <= self._tol:
                 return Ending(best, values, Status.STALLED, number)
             if stalled >= STALL_ROUNDS or point.length <= SMALL_RESIDUAL * target.null:
                 break
-            smooth = max(floor, SMOOTHER * min(smooth, point.length))
-            seen = point.seen / np.sqrt(point.square + smooth**2)
-            chosen, entering = self._working(point.support, seen, alpha)
+            chosen, entering = self._working(point.support, point.seen / point.length, alpha)
             accuracy = max(INNER_SHARE * self._tol, INNER_OF_GAP * gap if entering else 0.0)
             w = np.zeros(len(target.factor))
             w[point.support] = point.values
             if self._by_columns and len(chosen) > FEW_COLUMNS:
-                point = self._improved(point, chosen, w[chosen], alpha, smooth, accuracy)
+                point = self._improved(point, chosen, w[chosen], alpha, accuracy)
             else:
-                point = self._improved_on_gram(point, chosen, w[chosen], alpha, smooth, accuracy)
+                point = self._improved_on_gram(point, chosen, w[chosen], alpha, accuracy)
             new = target.certificate(point, alpha, self._tol)
             best = point if new.primal <= values.primal else best
             values = values.joined(new)
             # New columns make the dual point worse before they make it better.
-            slow = not entering and smooth <= floor and values.relative_gap > 0.9 * gap
+            slow = not entering and values.relative_gap > 0.9 * gap
             stalled = stalled + 1 if slow else 0
         return self._near_exact_fit(best, values, alpha, number)
 
@@ -166,7 +156,6 @@ class WorkingSet:
         chosen: IntArray,
         w: FloatArray,
         alpha: float,
-        smooth: float,
         accuracy: float,
     ) -> Point:
         """The point after sweeps and Newton steps on the Gram matrix of the chosen columns."""
@@ -176,18 +165,18 @@ class WorkingSet:
         held = place >= 0
         chosen, w, place = chosen[held], w[held], place[held]
         G = self._gram.buffer[np.ix_(place, place)]
-        p, total = len(chosen), point.square + smooth**2
+        p = len(chosen)
         problem = GramProblem(
             G,
             point.seen[chosen] + G @ w,
-            target.null**2 + smooth**2,
+            target.null**2,
             alpha * target.factor[chosen],
             target.radius,
             target.positive,
         )
         work = (np.empty((p, p)), np.empty(p), np.empty(p), np.empty(p), np.empty(p))
         if p:
-            solve_on_gram(problem, point.seen[chosen], w, total, accuracy, work)
+            solve_on_gram(problem, point.seen[chosen], w, point.square, accuracy, work)
         return target.point(chosen, w)
 
     @cached_property
@@ -205,50 +194,57 @@ class WorkingSet:
         chosen: IntArray,
         w: FloatArray,
         alpha: float,
-        smooth: float,
         accuracy: float,
     ) -> Point:
         """The point after sweeps over the chosen columns and a Newton step on its support."""
         target, training = self.target, self.target.training
         X: Any = training.columns.matrix
-        norms, thresholds = self._norms, alpha * target.factor
-        column_sweeps(
+        thresholds, residual = alpha * target.factor[chosen], point.residual.copy()
+        residual += column_sweeps(
             X.data,
             X.indices,
             X.indptr,
             chosen,
-            norms[chosen],
+            self._norms[chosen],
             training.means[chosen],
             training.weights,
             training.weight,
-            thresholds[chosen],
+            thresholds,
             target.radius,
             target.positive,
             SWEEPS,
             w,
-            point.residual.copy(),
-            point.square + smooth**2,
+            residual,
+            point.square,
         )
-        point = target.point(chosen, w)
-        if len(point.support) == 0:
-            return point
-        face = _Face.of(point, target, X, norms, alpha, smooth)
-        move = face.step(accuracy)
-        objective, share = face.objective(point.residual, point.values), 1.0
+        kept = np.flatnonzero(w)
+        support, w = chosen[kept], w[kept]
+        face = _Face(
+            target,
+            X[:, support],
+            training.means[support],
+            self._norms[support],
+            w,
+            thresholds[kept],
+            residual,
+        )
+        if len(support) == 0 or face.rho <= 0.0:
+            return target.point(support, w)
+        move, objective, share = face.step(accuracy), face.objective(residual, w), 1.0
         while share >= SHORTEST:
-            values = np.where(face.crosses(share * move), 0.0, point.values + share * move)
-            left = point.residual - face.times(values - point.values)
+            values = np.where(face.crosses(share * move), 0.0, w + share * move)
+            left = residual - face.times(values - w)
             if face.objective(left, values) <= objective * (1.0 + ROUNDING):
-                return target.point(point.support, values)
+                return target.point(support, values)
             share *= 0.5
-        return point
+        return target.point(support, w)
 
 
 @dataclass(frozen=True, eq=False)
 class _Face:
     """The objective on a support of sparse columns whose coefficients keep their signs.
 
-    Arrays are (a,) but for the columns (m, a).
+    Arrays are (a,) but for the columns (m, a) and the residual (m,).
     """
 
     target: Target
@@ -257,46 +253,25 @@ class _Face:
     norms: FloatArray  # squared, of the centred columns
     w: FloatArray
     thresholds: FloatArray
-    rho: float
-    smooth: float
-    seen: FloatArray  # X'W r
+    residual: FloatArray
 
-    @classmethod
-    def of(
-        cls,
-        point: Point,
-        target: Target,
-        X: Any,
-        norms: FloatArray,
-        alpha: float,
-        smooth: float,
-    ) -> _Face:
-        """The face of a point."""
-        support = point.support
-        return cls(
-            target,
-            X[:, support],
-            target.training.means[support],
-            norms[support],
-            point.values,
-            alpha * target.factor[support],
-            float(np.sqrt(point.square + smooth**2)),
-            smooth,
-            point.seen[support],
-        )
+    @cached_property
+    def rho(self) -> float:
+        """||r||_W."""
+        return float(np.sqrt(self.target.training.square(self.residual)))
+
+    def seen(self, vector: FloatArray) -> FloatArray:
+        """Centred x_j'W v (a,) of a vector (m,)."""
+        weighted = self.target.training.weights * vector
+        return np.asarray(self.columns.T @ weighted) - self.means * float(weighted.sum())
 
     def times(self, values: FloatArray) -> FloatArray:
         """Sum (m,) of values_j (x_j - mean_j) over the columns."""
         return np.asarray(self.columns @ values) - float(self.means @ values)
 
-    def gram_times(self, values: FloatArray) -> FloatArray:
-        """Product (a,) of the centred Gram matrix and values (a,)."""
-        out = self.target.training.weights * self.times(values)
-        return np.asarray(self.columns.T @ out) - self.means * float(out.sum())
-
     def objective(self, residual: FloatArray, values: FloatArray) -> float:
-        """The smoothed objective at a residual (m,) and values (a,)."""
-        loss = np.sqrt(self.target.training.square(residual) + self.smooth**2)
+        """The objective at a residual (m,) and values (a,)."""
+        loss = np.sqrt(self.target.training.square(residual))
         ridge = self.target.radius * np.linalg.norm(values)
         return float(loss + ridge + self.thresholds @ np.abs(values))
 
@@ -312,10 +287,11 @@ class _Face:
         new step would start them again.
         """
         mu = self.target.radius * self.rho / float(np.linalg.norm(self.w))
-        unit_seen, unit_w = self.seen / self.rho, self.w / np.linalg.norm(self.w)
-        slope = self.seen - mu * self.w - self.rho * self.thresholds * np.sign(self.w)
+        q = self.seen(self.residual)
+        unit_seen, unit_w = q / self.rho, self.w / np.linalg.norm(self.w)
+        slope = q - mu * self.w - self.rho * self.thresholds * np.sign(self.w)
         scale = self.rho * np.where(self.thresholds > 0, self.thresholds, self.thresholds.max())
-        scale = np.where(scale > 0, scale, np.abs(self.seen).max())
+        scale = np.where(scale > 0, scale, np.abs(q).max())
         extra = mu + HELD * self.norms
         pivots = self.norms - unit_seen**2 - mu * unit_w**2
         pivots = np.maximum(pivots, LEAST_PIVOT * self.norms) + extra
@@ -324,7 +300,7 @@ class _Face:
         eased = left / pivots
         direction, size = eased, float(left @ eased)
         for _ in range(MOST_ITERATIONS):
-            seen = self.gram_times(direction) + extra * direction
+            seen = self.seen(self.times(direction)) + extra * direction
             seen -= unit_seen * float(unit_seen @ direction)
             seen -= mu * unit_w * float(unit_w @ direction)
             bend = float(direction @ seen)

@@ -103,13 +103,13 @@ def column_sweeps(
     w: Vector,
     residual: Vector,
     square: float,
-) -> None:
+) -> float:
     """Cycle over the coefficients w (c,) of the chosen columns, which change in place.
 
     See gram_solver.py for the best value of one coefficient, and `square`. norms, means and
     thresholds (c,) belong to the chosen columns; norms are those of the centred columns. residual
-    (m,) starts as the centred residual. A move by d adds d mean_j to all of its entries;
-    `shift` holds that sum, so that a column costs only its own entries.
+    (m,) starts as the centred residual. A move by d adds d mean_j to all of its entries; the sum
+    of these is returned instead, so that a column costs only its own entries.
     """
     shift = 0.0
     length = 0.0
@@ -136,3 +136,4 @@ def column_sweeps(
                 for i in range(first, last):
                     residual[indices[i]] -= moved * data[i]
                 w[c] = new
+    return shift

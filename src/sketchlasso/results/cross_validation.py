@@ -15,7 +15,7 @@ from sketchlasso.results.choices import CrossValidation, judged
 from sketchlasso.results.exact_search import search_exact
 from sketchlasso.results.fitting import Path, Task, fit_exact
 from sketchlasso.results.held_out import judge
-from sketchlasso.results.radius_policy import RadiusLike, radius_policies
+from sketchlasso.results.radius_policy import RadiusLike, given_radius, radius_policies
 from sketchlasso.results.scores import Metric, check_metric
 from sketchlasso.results.sketched import fit_sketched
 from sketchlasso.results.staged import can_stage, search
@@ -133,13 +133,7 @@ def fit_all(
 ) -> Path:
     """Fit a task on every row set and for every penalty: see :func:`sqrt_lasso_path`."""
     if sketch is None:
-        if radii is not None:
-            raise InvalidInputError(
-                f"a radius ({radii!r}) cannot be combined with sketch=None, because the full "
-                "problem has no sketch error to guard against; leave the radius out, or give a "
-                "sketch."
-            )
-        return fit_exact(task, rows)
+        return fit_exact(task, rows, given_radius(radii))
     check_sketch_of(sketch, task.X)
     judged = any(len(row_set.test) for row_set in rows)
     policies = radius_policies(radii, sketch, search=judged)
@@ -172,7 +166,7 @@ def sqrt_lasso_path(
 
     ::
 
-        minimise over w, b   ||X w + b - y||_2 + alpha * sum_j f_j |w_j|
+        minimise over w, b   ||X w + b - y||_2 + radius ||w||_2 + alpha * sum_j f_j |w_j|
 
     Parameters
     ----------
@@ -183,7 +177,7 @@ def sqrt_lasso_path(
     alphas, alpha_min_ratio
         See :func:`cross_validate`.
     radius : float, str, RadiusPolicy or a sequence of them, optional
-        See `radii` of :func:`cross_validate`.
+        See `radii` of :func:`cross_validate`; without a sketch one number, 0 by default.
     sample_weight : array-like of shape (m,), optional
     fit_intercept, penalty_factor, positive
         See :func:`build_problems`.

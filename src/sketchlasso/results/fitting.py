@@ -23,8 +23,6 @@ from sketchlasso.types import FloatArray, IntArray
 
 # A smaller gap of the full problem takes more products with X and changes no conclusion.
 FULL_TOL = 1e-4
-# The full problem has no sketch error to guard against.
-NO_RADIUS = (RadiusPolicy("given", 0.0),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,37 +188,38 @@ class Path(Fits):
         )
 
 
-def fit_exact(task: Task, rows: RowSets) -> Path:
-    """Solve the full problems."""
-    alphas, settings = _grid(task), task.full_settings
+def fit_exact(task: Task, rows: RowSets, radius: float = 0.0) -> Path:
+    """Solve the problems on X itself."""
+    alphas, settings = _grid(task, radius), task.full_settings
     found = solve_exact(
         task.X,
         task.Y,
         alphas,
+        radius=radius,
         rows=rows,
         terms=task.terms,
         tol=settings.tol,
         n_threads=settings.n_threads,
         callback=settings.callback,
     )
-    return exact_path(found, alphas, task)
+    return exact_path(found, alphas, task, radius)
 
 
-def _grid(task: Task) -> FloatArray:
-    """Penalties (t, a) of the full problem."""
+def _grid(task: Task, radius: float) -> FloatArray:
+    """Penalties (t, a) of the problem on X itself."""
     if task.count is None:
         given = check_alphas(task.alphas)
         return np.broadcast_to(given, (task.Y.shape[1], len(given)))
     ratio = task.alpha_min_ratio
     if ratio is None:
         ratio = default_ratio(task.X.shape)
-    largest = exact_alpha_max(task.X, task.Y, rows=task.all_rows, terms=task.terms)
+    largest = exact_alpha_max(task.X, task.Y, radius=radius, rows=task.all_rows, terms=task.terms)
     # Where no feature ever enters any penalty does; tiny ones would only cost iterations.
     return alpha_grid(np.where(largest > 0, largest, 1.0), task.count, ratio)
 
 
-def exact_path(found: ExactSolution, alphas: FloatArray, task: Task) -> Path:
-    """Solutions of the full problem with their penalties (responses, alphas)."""
+def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, radius: float = 0.0) -> Path:
+    """Solutions on X itself with their penalties (responses, alphas)."""
     if not task.quiet:
         found.warn_if_unsolved()
     return Path(
@@ -230,10 +229,10 @@ def exact_path(found: ExactSolution, alphas: FloatArray, task: Task) -> Path:
         relative_gap=found.relative_gap,
         n_iter=found.n_iter,
         status=found.status,
-        radius=np.zeros(len(found.primal)),
+        radius=np.full(len(found.primal), radius),
         seconds=found.seconds,
         alphas=alphas[:, None],
-        radii=NO_RADIUS,
+        radii=(RadiusPolicy("given", radius),),
         terms=task.terms,
-        proved=True,
+        proved=radius == 0.0,
     )

@@ -75,6 +75,16 @@ class RadiusPolicy:
 SEARCHED = (0.1, 0.3, 1.0, 3.0)
 
 
+def given_radius(radius: RadiusLike | Sequence[RadiusLike] | None) -> float:
+    """The radius of a problem without a sketch, one number; 0 by default."""
+    if radius is None:
+        return 0.0
+    policies = radius_policies(radius, None)
+    if len(policies) != 1 or policies[0].kind != "given":
+        raise unaccepted("radius", radius, "one number >= 0 where sketch=None")
+    return policies[0].factor
+
+
 def radius_policies(
     radii: RadiusLike | Sequence[RadiusLike] | None, sketch: Sketch | None, *, search: bool = False
 ) -> tuple[RadiusPolicy, ...]:

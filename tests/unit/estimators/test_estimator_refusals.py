@@ -33,7 +33,7 @@ EVERYWHERE = [
     ({"rank": True}, "an integer >= 1"),
     ({"sketch": "magic"}, "response, a Sketch or None, not 'magic'."),
     ({"sketch": 3}, "a Sketch or None"),
-    ({"sketch": None, "radius": 1.0}, "no sketch error"),
+    ({"sketch": None, "radius": "spectral"}, "radius must be one number"),
     ({"sketch": "exact", "radius": -1.0}, "a number >= 0"),
     ({"radius": "big"}, "a number >= 0"),
     ({"solver": "lbfgs"}, "'newton'"),
