@@ -47,7 +47,7 @@ def test_a_path_of_two_targets_tells_them_apart(call, two):
         alone = sl.SqrtLasso(alpha=1.0, standardize=True).fit(two.X, two.y[:, t])
         kept = rows.X[number == t + 1][-1]
         for j, coef in enumerate(alone.coef_):
-            name = f"feature {j}"
+            name = f"feature {j + 1}"
             value = kept[rows.feature_names.index(name)] if name in rows.feature_names else 0.0
             assert value == pytest.approx(coef, abs=1e-5)
 

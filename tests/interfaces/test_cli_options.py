@@ -156,3 +156,16 @@ def test_rows_keep_their_numbers_where_others_are_left_out(call, files, tmp_path
 )
 def test_options_are_checked_before_a_file_is_read(call, options):
     assert "does not exist" not in call(f"cv none.csv -t y {options}", 2).stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "loo {data}/houses.csv -t price --alpha 1 --rows 9",
+        "network {data}/houses.csv --alpha 0.5 -o n.json",
+    ],
+)
+def test_rows_and_networks_are_drawn(call, tmp_path, line):
+    pytest.importorskip("matplotlib")
+    call(f"{line} --plot picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

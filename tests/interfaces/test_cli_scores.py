@@ -116,7 +116,7 @@ def test_effects_on_several_classes_have_units_and_shares(call, files):
     assert max(sum(row[0] == kind for row in listed) for kind in ("low", "mid", "top")) <= 2
     for row in listed:
         assert row[1] == "feature" and row[5].endswith("%")
-        deviation = read_table(files / "plain.npz").X[:, int(row[2])].std()
+        deviation = read_table(files / "plain.npz").X[:, int(row[2]) - 1].std()
         assert float(row[3]) == pytest.approx(float(row[4]) * deviation, rel=1e-3)
 
 
@@ -125,4 +125,4 @@ def test_the_picture_of_several_classes_names_them(call, tmp_path):
     call("fit {data}/plain.npz --target-file {data}/kinds.txt --alpha 1 --plot kinds.svg")
     drawn = (tmp_path / "kinds.svg").read_text()
     assert "<!-- path of low, the first of 3 classes -->" in drawn
-    assert "<!-- low: feature 0 -->" in drawn and "<!-- top: feature 0 -->" in drawn
+    assert "<!-- low: feature 1 -->" in drawn and "<!-- top: feature 1 -->" in drawn

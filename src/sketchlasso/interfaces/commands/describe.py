@@ -123,8 +123,13 @@ def response_names(model: Model, single: str) -> tuple[str, ...]:
 
 
 def feature_name(names: Sequence[str] | None, j: int) -> str:
-    """Return the name of a feature, or its position from 0."""
-    return f"feature {j}" if names is None else names[j]
+    """Return the name of a feature, or its number from 1."""
+    return f"feature {j + 1}" if names is None else names[j]
+
+
+def all_names(names: Sequence[str] | None, count: int) -> list[str]:
+    """Return the names of all features."""
+    return [feature_name(names, j) for j in range(count)]
 
 
 def effects_of(model: Model, X: Any) -> FloatArray:
@@ -207,7 +212,11 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
         sl.plots.plot_cv(estimator, ax=axes["scores"])
     if "path" in axes:
         drawn = sl.plots.plot_path(
-            estimator, given.X, given.response, feature_names=given.names, ax=axes["path"]
+            estimator,
+            given.X,
+            given.response,
+            feature_names=all_names(given.names, given.X.shape[1]),
+            ax=axes["path"],
         )
         if "scores" in axes:
             axes["scores"].set_xlim(drawn.get_xlim())

@@ -16,7 +16,7 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError
 from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.data import read_given
-from sketchlasso.interfaces.commands.describe import feature_name
+from sketchlasso.interfaces.commands.describe import all_names
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Screen, Watch
 
@@ -226,7 +226,7 @@ def stability(
     seconds = perf_counter() - start
     given.note_on_gaps("gaps were filled from all rows before the rows were split in half")
     columns = {"frequency": selector.frequencies_, "selected": selector.get_support()}
-    names = [feature_name(given.names, j) for j in range(given.X.shape[1])]
+    names = all_names(given.names, given.X.shape[1])
     printed = outputs.write_columns(output, {"feature": names, **columns})
     if plot is not None:
         outputs.save_picture(sl.plots.plot_stability(selector, feature_names=given.names), plot)

@@ -15,7 +15,12 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands import options, scoring
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.outputs import check_table, write_columns
+from sketchlasso.interfaces.commands.outputs import (
+    check_table,
+    panels,
+    save_picture,
+    write_columns,
+)
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, sheet_of
 from sketchlasso.interfaces.commands.screen import Note, Screen, Watcher
 from sketchlasso.interfaces.commands.solving import sketch_words
@@ -38,6 +43,7 @@ def loo(
         int | None, "How many rows to leave out, drawn at random; all by default."
     ] = None,
     output: Annotated[Path | None, "Table to write, one row per left-out row."] = None,
+    plot: Annotated[Path | None, "Picture of residuals and influence (.png, .svg, .pdf)."] = None,
     top: Annotated[int, typer.Option(help="How many influential rows to show.", min=0)] = 5,
     verbose: options.Verbose = False,
 ) -> Report:
@@ -76,6 +82,10 @@ def loo(
         "features_lost": found.features_lost,
     }
     printed = write_columns(output, {"row": numbers, **columns})
+    if plot is not None:
+        names = [str(row + 1) for row in given.rows]
+        axes = panels([["rows"]])["rows"]
+        save_picture(sl.plots.plot_leave_one_out(found, row_names=names, ax=axes), plot)
     return Report(
         data={
             "target": given.target_name,

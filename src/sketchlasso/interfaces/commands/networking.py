@@ -91,6 +91,7 @@ def network(
     output: outputs.GraphFile,
     communities: Annotated[bool, "Find groups of columns, and write them too."] = False,
     drop_isolated: Annotated[bool, "Leave out columns without links."] = False,
+    plot: Annotated[Path | None, "Picture of the graph (.png, .svg, .pdf)."] = None,
     top: Annotated[int, typer.Option(help="How many links to show, strongest first.", min=0)] = 10,
     verbose: options.Verbose = False,
     seed: options.Seed = 0,
@@ -128,6 +129,9 @@ def network(
         warnings.warn(
             "there are no links at this penalty; give a smaller --alpha, or --rule or", stacklevel=2
         )
+    if plot is not None:
+        axes = outputs.panels([["network"]], height=5.2)["network"]
+        outputs.save_picture(sl.plots.plot_network(graph, ax=axes), plot)
     written = outputs.write_graph(graph, output, communities, seed, noun="column", verb="explains")
     details = (
         ("regressions", f"{len(found.targets) * (1 + found.n_half_samples)} in {seconds:.2f} s"),

@@ -13,7 +13,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.describe import EFFECT, feature_name
+from sketchlasso.interfaces.commands.describe import EFFECT, all_names, feature_name
 from sketchlasso.interfaces.commands.outputs import check_table, panels, save_picture, write_columns
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen
@@ -146,7 +146,11 @@ def path(
         )
     printed = write_columns(output, _coefficient_columns(found, columns, scales, given))
     if plot is not None:
-        _draw(found, given.names, plot, scaled=scales is not None)
+        axes = panels([["path"]])["path"]
+        sl.plots.plot_path(found, feature_names=all_names(given.names, X.shape[1]), ax=axes)
+        if scales is not None:
+            axes.set_ylabel(EFFECT)
+        save_picture(axes, plot)
     return Report(
         data={
             "n_samples": given.X.shape[0],
@@ -163,14 +167,6 @@ def path(
         outcome=printed,
         fell_short=not np.any(found.models.n_nonzero),
     )
-
-
-def _draw(found: sl.Path, names: Sequence[str] | None, plot: Path, *, scaled: bool) -> None:
-    axes = panels([["path"]])["path"]
-    sl.plots.plot_path(found, feature_names=names, ax=axes)
-    if scaled:
-        axes.set_ylabel(EFFECT)
-    save_picture(axes, plot)
 
 
 def _columns(found: sl.Path, X: Any, y: Any) -> dict[str, Any]:
