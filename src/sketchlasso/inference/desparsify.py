@@ -40,6 +40,7 @@ from sketchlasso.inference.nodewise import solve_columns
 from sketchlasso.inference.scores import (
     CentredColumns,
     LeastSquares,
+    about_mean,
     bias_bounds,
     largest_score_penalty,
     made_scores,
@@ -172,13 +173,13 @@ def desparsified(
     if initial is not None:
         b = _checked_initial(initial, Y.shape[1], n)
     elif automatic and scores is None and score_alpha == "auto" and unpenalised(m, n):
-        b = LeastSquares(columns, rows).coef(Y - Y.mean(axis=0))
+        b = LeastSquares(columns, rows).coef(about_mean(Y))
     elif automatic:
         b, used = _sparse_initial(columns, rows, Y, tol, n_threads)
     else:
         b = _penalised(columns, rows, Y, alpha, tol, n_threads)
-    centred = Y - Y.mean(axis=0)
-    residual = centred - (np.asarray(columns.entries @ b.T) - columns.means @ b.T)
+    fitted = np.asarray(columns.entries @ b.T) - columns.means @ b.T
+    residual = about_mean(Y - fitted)
     kept = np.count_nonzero(b, axis=1)
     used = kept if used is None else used
     sigma, degrees = _noise(residual, kept, noise)

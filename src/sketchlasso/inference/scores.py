@@ -41,6 +41,10 @@ class CentredColumns:
     means: FloatArray
     lengths: FloatArray
 
+    def products(self, Y: FloatArray) -> FloatArray:
+        """Products (n, t) of the centred columns with Y (m, t)."""
+        return np.asarray(self.entries.T @ Y) - np.outer(self.means, Y.sum(axis=0))
+
     def centred(self, which: IntArray) -> FloatArray:
         """Some columns (m, c), dense and centred."""
         return dense_matrix(self.entries[:, which]) - self.means[which]
@@ -51,6 +55,12 @@ class CentredColumns:
         for part in slices(len(which), COLUMNS_AT_A_TIME):
             found[part] = np.sum(Z[:, part] * self.centred(which[part]), axis=0)
         return found
+
+
+def about_mean(values: FloatArray) -> FloatArray:
+    """Columns (m, c) less their means: twice, as a large mean leaves rounding the first time."""
+    values = values - values.mean(axis=0)
+    return np.asarray(values - values.mean(axis=0))
 
 
 def unpenalised(m: int, n: int) -> bool:
@@ -150,12 +160,12 @@ class LeastSquares:
 
     def _products(self, Y: FloatArray) -> FloatArray:
         """A'Y (n, t) of centred Y (m, t)."""
-        return np.asarray(self.columns.entries.T @ Y) / self._scales[:, None]
+        return self.columns.products(Y) / self._scales[:, None]
 
     def _combined(self, w: FloatArray) -> FloatArray:
         """A w (m, t), centred."""
         found = np.asarray(self.columns.entries @ (w / self._scales[:, None]))
-        return np.asarray(found - found.mean(axis=0))
+        return about_mean(found)
 
 
 def ridge_inflation(rows: ColumnRows) -> FloatArray:
@@ -180,7 +190,7 @@ def _centred_residuals(found: Nodewise, X: MatrixLike) -> FloatArray:
     """Residuals (m, c) of one regression per feature, about their means."""
     found.warn_if_unsolved()
     Z = found.residuals(X)
-    return np.asarray(Z - Z.mean(axis=0))
+    return about_mean(Z)
 
 
 def _inflation(columns: CentredColumns, features: IntArray, Z: FloatArray) -> FloatArray:
@@ -221,7 +231,7 @@ def ready_scores(columns: CentredColumns, features: IntArray, scores: Any) -> Fl
         raise InvalidInputError(
             "scores holds NaN or infinity, but every score must be finite; make them again."
         )
-    return np.asarray(Z - Z.mean(axis=0))
+    return about_mean(Z)
 
 
 def bias_bounds(columns: CentredColumns, features: IntArray, Z: FloatArray) -> FloatArray:
@@ -231,7 +241,7 @@ def bias_bounds(columns: CentredColumns, features: IntArray, Z: FloatArray) -> F
     found = np.empty(len(features))
     for part in slices(len(features), COLUMNS_AT_A_TIME):
         z, own = Z[:, part], features[part]
-        inner = np.abs(np.asarray(columns.entries.T @ z).T) / scales
+        inner = np.abs(columns.products(z).T) / scales
         inner[np.arange(len(own)), own] = 0.0
         largest = inner.max(axis=1) if n > 1 else np.zeros(len(own))
         found[part] = largest / np.linalg.norm(z, axis=0)

@@ -129,6 +129,18 @@ def test_nearly_equal_columns_have_the_errors_of_least_squares():
     np.testing.assert_allclose(found.z_value, coef / errors, rtol=1e-4)
 
 
+def test_columns_far_from_zero_have_the_estimates_of_least_squares():
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((100, 4))
+    y = X[:, 0] + rng.standard_normal(100)
+    moved = X + np.array([1e9, 0.0, 1e7, 0.0])
+    coef, errors, _ = least_squares(moved - np.array([1e9, 0.0, 1e7, 0.0]), y)
+    found = desparsified(moved, y)
+    np.testing.assert_allclose(found.estimate, coef, atol=1e-6 * errors.max())
+    np.testing.assert_allclose(found.standard_error, errors, rtol=1e-6)
+    assert not found.flagged.any()
+
+
 def correlated_rows(rng, m, n, correlation):
     return np.sqrt(1 - correlation) * rng.standard_normal((m, n)) + np.sqrt(
         correlation
