@@ -26,9 +26,7 @@ def save_topics(imager: TopicImager, path: str | os.PathLike[str]) -> None:
     settings = imager.get_params()
     words = settings["stop_words"]
     settings["stop_words"] = words if words is None or isinstance(words, str) else sorted(words)
-    if isinstance(imager.radius, RadiusPolicy):
-        factor, kind = float(imager.radius.factor), imager.radius.kind
-        settings["radius"] = factor if kind == "given" else f"{factor!r}*{kind}"
+    settings["radius"] = plain_radius(imager.radius)
     if not isinstance(settings["random_state"], int | None):
         settings["random_state"] = None
     facts: dict[str, Any] = {"settings": settings}
@@ -37,6 +35,14 @@ def save_topics(imager: TopicImager, path: str | os.PathLike[str]) -> None:
     for part, (facts[part], theirs) in packed.items():
         arrays |= {f"{part}.{name}": array for name, array in theirs.items()}
     write_stored(path, "topics", facts, arrays)
+
+
+def plain_radius(radius: float | str | RadiusPolicy) -> float | str:
+    """Return a radius as JSON can hold it, with all digits."""
+    if not isinstance(radius, RadiusPolicy):
+        return radius
+    factor = float(radius.factor)
+    return factor if radius.kind == "given" else f"{factor!r}*{radius.kind}"
 
 
 def load_topics(path: str | os.PathLike[str]) -> TopicImager:

@@ -20,6 +20,7 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.storage import Parts, matrix_arrays, reading, strings_array, write_stored
 from sketchlasso.topics.answering import Answers, Queries, Question
+from sketchlasso.topics.store import plain_radius
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
     P = np.ascontiguousarray(imager.sketch_.P)
     return {
         "n_words": question.n_words,
-        "radius": str(question.radius),
+        "radius": plain_radius(question.radius),
         "positive": question.positive,
         "tol": imager.tol,
         "weighting": imager.weighting,

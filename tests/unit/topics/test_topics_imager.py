@@ -340,9 +340,10 @@ def test_parts_of_other_settings_are_refused(imager, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        imager.image_all(tmp_path / "c", 3, progress=stop)
-    with pytest.raises(InvalidInputError, match="other settings"):
-        imager.image_all(tmp_path / "c", 4)
+        imager.image_all(tmp_path / "c", 3, radius=1 / 3, progress=stop)
+    for n_words, radius in ((4, 1 / 3), (3, 0.333333)):
+        with pytest.raises(InvalidInputError, match="other settings"):
+            imager.image_all(tmp_path / "c", n_words, radius=radius)
     with pytest.raises(StoredFileError, match="could not be used"):
         imager.image_all(tmp_path / "none" / "c", 4)
 
