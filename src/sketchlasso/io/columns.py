@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -111,9 +112,12 @@ def parse_column(
     if kinds.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
     if kinds.is_temporal(kind):
-        if clean is None and not cells.clean:
-            return ParsedColumn(_nothing(values), fault="dates", kind="date")
-        days = pc.divide(pc.cast(pc.cast(values, "timestamp[s]"), "int64").cast("float64"), 86400.0)
+        is_date = kinds.is_date(kind) or kinds.is_timestamp(kind)
+        if not is_date or (clean is None and not cells.clean):
+            fault = "dates" if is_date else f"{kind} values"
+            return ParsedColumn(_nothing(values), fault=fault, kind="date" if is_date else "")
+        seconds = pc.cast(values, pa.timestamp("s"), safe=False).cast("int64")
+        days = pc.divide(seconds.cast("float64"), 86400.0)
         return ParsedColumn(_as_numbers(days), clean="date", note="read as days since 1970-01-01")
     if kinds.is_boolean(kind) and text is not True:
         values, kind = values.cast("uint8"), pa.uint8()
@@ -125,7 +129,7 @@ def parse_column(
         if kinds.is_floating(kind) and pc.all(pc.equal(pc.floor(numbers), numbers)).as_py():
             numbers = numbers.cast("int64")
         values = numbers.cast("large_string")
-    elif not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_boolean(kind)):
+    elif str(kind) not in ("string", "large_string", "string_view", "bool"):
         return ParsedColumn(_nothing(values), fault=f"{kind} values", kind="type")
     trimmed = pc.utf8_trim_whitespace(values.cast("large_string"))
     trimmed = trimmed.combine_chunks() if isinstance(trimmed, pa.ChunkedArray) else trimmed
@@ -206,8 +210,9 @@ def fault_of_category(column: ParsedColumn) -> tuple[str, str]:
 def _numbers(words: Any, thousands: str | None, decimal: str) -> FloatArray:
     """Return the numbers among words (k,), NaN for others: what a spreadsheet takes for numbers."""
     pc = require("pyarrow.compute", "reading tables")
-    whole = r"\d+" if thousands is None else rf"(\d+|\d{{1,3}}([{thousands}]\d{{3}})+)"
-    pattern = rf"^[-+]?({whole}([{decimal}]\d*)?|[{decimal}]\d+)([eE][-+]?\d+)?$"
+    point, comma = re.escape(decimal), re.escape(thousands or "")
+    whole = r"\d+" if thousands is None else rf"(\d+|\d{{1,3}}({comma}\d{{3}})+)"
+    pattern = rf"^[-+]?({whole}({point}\d*)?|{point}\d+)([eE][-+]?\d+)?$"
     plain = words
     if thousands is not None:
         plain = pc.replace_substring(plain, thousands, "")

@@ -187,6 +187,9 @@ def read_table(
     """
     if impute not in (None, "mean", "median", "drop"):
         raise unaccepted("impute", impute, "'mean', 'median' or 'drop'")
+    for name, mark in (("decimal", decimal), ("thousands", thousands), ("separator", separator)):
+        if mark is not None and (len(mark) != 1 or mark.isalnum()):
+            raise unaccepted(name, mark, "one character, no letter or digit")
     real_type(dtype)
     given = {
         "target": target, "drop": drop or None, "keep": keep, "id": id,

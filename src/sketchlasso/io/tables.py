@@ -177,8 +177,6 @@ def _read_text(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> F
     text = require("pyarrow.csv", "reading text tables")
     pa, title = require("pyarrow", "reading text tables"), title_of(path)
     separator, encoding = layout.separator, layout.text_encoding
-    if separator is not None and len(separator) != 1:
-        raise InvalidInputError(f"separator must be one character, not {separator!r}.")
     if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     stream.seek(0)
