@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -30,34 +29,18 @@ def data_file(*parts: str) -> Path:
     return path
 
 
-@dataclass(frozen=True)
-class Part:
-    """An array in a folder of data.
-
-    Attributes
-    ----------
-    file : str
-        Path below the folder: an npz file, or a text file with one name per line.
-    key : str or None
-        Name of the array in the npz file; None for a sparse matrix or a text file.
-    """
+class Part(NamedTuple):
+    """An array of an npz file; without a key, a sparse matrix, or names in lines of text."""
 
     file: str
     key: str | None = None
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How a data set lies in the folder that SKETCHLASSO_DATA names.
+class Layout(NamedTuple):
+    """How a data set lies in the folder: matrices to stack, a target, and names.
 
-    Attributes
-    ----------
-    matrix : tuple of Part
-        Stacked in this order.
-    target, feature_names, target_names : Part or None
-        More feature names than features: the rest name the target.
-    rows : {'all', 'labelled', 'complete'}
-        Whether rows with target 0, or with missing values, are left out.
+    More feature names than features: the rest name the target. `rows` says whether those with
+    target 0, or with missing values, are left out.
     """
 
     matrix: tuple[Part, ...]
@@ -67,12 +50,8 @@ class Layout:
     rows: Literal["all", "labelled", "complete"] = "all"
 
 
-def _counts(
-    matrix: str | tuple[str, ...], target: Part | None = None, words: str | None = None
-) -> Layout:
-    files = (matrix,) if isinstance(matrix, str) else matrix
-    named = None if words is None else Part(words)
-    return Layout(tuple(Part(file) for file in files), target, named)
+def _counts(matrix: str, target: Part | None = None, words: str | None = None) -> Layout:
+    return Layout((Part(matrix),), target, None if words is None else Part(words))
 
 
 def _dense(file: str, names: str | None = None, rows: Literal["all", "complete"] = "all") -> Layout:
@@ -80,13 +59,12 @@ def _dense(file: str, names: str | None = None, rows: Literal["all", "complete"]
     return Layout((Part(file, "X"),), Part(file, "y"), named, None, rows)
 
 
+_TRAIN = "news20/news20_train_"
 _NEWS, _IMDB, _RCV1 = "20news_bydate/", "imdb/", "rcv1/rcv1_labels.npz"
 _LIKE, _MNIST = "gisette/gisette_like_", "mnist/mnist.npz"
 
 LAYOUTS: dict[str, Layout] = {
-    "news20": _counts(
-        "news20/news20_train_counts.npz", Part("news20/news20_train_labels.npz", "y")
-    ),
+    "news20": _counts(f"{_TRAIN}counts.npz", Part(f"{_TRAIN}labels.npz", "y")),
     "kos": _counts("kos/kos_counts.npz", None, "kos/vocab.txt"),
     "20news_bydate": _counts(
         _NEWS + "train_counts.npz", Part(_NEWS + "labels.npz", "y_train"), _NEWS + "vocab.txt"
@@ -119,10 +97,9 @@ LAYOUTS: dict[str, Layout] = {
     "imdb_test": _counts(
         _IMDB + "test_counts.npz", Part(_IMDB + "ratings.npz", "rating_test"), _IMDB + "vocab.txt"
     ),
-    "imdb_all": _counts(
-        tuple(f"{_IMDB}{part}_counts.npz" for part in ("train", "test", "unsup")),
-        None,
-        _IMDB + "vocab.txt",
+    "imdb_all": Layout(
+        tuple(Part(f"{_IMDB}{part}_counts.npz") for part in ("train", "test", "unsup")), None,
+        Part(_IMDB + "vocab.txt"),
     ),
     "nips_uci": _counts("nips/nips_uci_counts.npz", None, "nips/nips_uci_vocab.txt"),
     "nips_1987_2003": _counts(
@@ -158,13 +135,7 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def table_of(name: str) -> Table:
-    """Read a data set: X as floating-point numbers, nothing centred or scaled.
-
-    Raises
-    ------
-    MissingDataError
-        It has no such name, or a file of it is not in the folder.
-    """
+    """Read a data set: X as floating-point numbers, nothing centred or scaled."""
     if name not in LAYOUTS:
         raise MissingDataError(f"{name} is not a data set here; choose from {', '.join(LAYOUTS)}.")
     layout = LAYOUTS[name]

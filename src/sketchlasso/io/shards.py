@@ -41,6 +41,7 @@ from sketchlasso.io.table import (
 # chosen from it, and products. PRODUCTS are the bytes of products per row, whatever its length.
 COPIES = 4
 PRODUCTS = 8 * PRODUCT_COLUMNS
+PARQUET = "reading Parquet files"
 AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
 
 
@@ -174,11 +175,12 @@ def read_shards(
             f"{', '.join(SHARD_FORMATS)} files; convert it with read_table and write_table, or "
             "read it whole."
         )
-    shard = SHARD_FORMATS[kinds[0]]
-    scans = [found for path in files if (found := shard.scan(path, roles)).rows]
+    scan = SHARD_FORMATS[kinds[0]][0]
+    scans = [found for path in files if (found := scan(path, roles)).rows]
     if not scans:
         raise InvalidInputError(f"{files[0]} and the other files hold no rows; give others.")
     for found in scans:
+        _check_response(found)
         _check_alike(scans[0], found)
     blocks = [
         ShardBlock(
@@ -230,7 +232,7 @@ class ShardBlock:
 
     def load(self) -> TableMatrix:
         """Read the rows: an array or csr_array of shape (rows, columns) and type `dtype`."""
-        X: Any = SHARD_FORMATS[self.format].load(self)
+        X: Any = SHARD_FORMATS[self.format][1](self)
         if X.shape != (self.rows, self.columns) or isinstance(X, np.ndarray) == self.sparse:
             raise StoredFileError(
                 f"{self.path} has changed since it was scanned; read the shards again."
@@ -263,10 +265,10 @@ def _scan_npz(path: Path, roles: Roles) -> Scan:
                 )
     dtype, count = real_type(roles.dtype, stored_type), math.prod(entries)
     size = count * dtype.itemsize + (4 * count + 4 * (shape[0] + 1) if is_sparse else 0)
-    return _checked(Scan(
+    return Scan(
         path, shape[0], len(columns.features), dtype, is_sparse, size, np.array([0, shape[0]]), y,
         columns.feature_names, name,
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
 def _npz_header(stored: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -299,9 +301,7 @@ def _scan_npy(path: Path, roles: Roles) -> Scan:
     columns = choose_columns(path, None, X.shape[1], target=roles.target, drop=roles.drop)
     y = None if columns.target is None else np.array(X[:, columns.target], dtype=np.float64)
     dtype, width = real_type(roles.dtype, X.dtype), len(columns.features)
-    return _checked(
-        Scan(path, len(X), width, dtype, False, len(X) * width * dtype.itemsize, None, y)
-    )
+    return Scan(path, len(X), width, dtype, False, len(X) * width * dtype.itemsize, None, y)
 
 
 def _load_npy(block: ShardBlock) -> Any:
@@ -321,9 +321,8 @@ def _load_npy(block: ShardBlock) -> Any:
 def _scan_parquet(path: Path, roles: Roles) -> Scan:
     pa, parquet = require("pyarrow", PARQUET), require("pyarrow.parquet", PARQUET)
     with failures(path, "parquet"), parquet.ParquetFile(path) as file:
-        schema, metadata = file.schema_arrow, file.metadata
-        counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-        columns = _parquet_columns(path, schema, roles)
+        schema, cuts = file.schema_arrow, _row_groups(file)
+        columns = _parquet_columns(path, file, roles)
         name = columns.target_name
         target = None if name is None else file.read([name]).column(name)
     kinds = [schema.types[j] for j in columns.features]
@@ -344,22 +343,19 @@ def _scan_parquet(path: Path, roles: Roles) -> Scan:
         labels = np.array(column.levels)
         y = column.numbers if column.codes is None else labels[column.codes]
     dtype = real_type(roles.dtype, np.float32 if set(map(str, kinds)) == {"float"} else np.float64)
-    rows, width = sum(counts), len(columns.features)
-    cuts = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
-    return _checked(Scan(
+    rows, width = int(cuts[-1]), len(columns.features)
+    return Scan(
         path, rows, width, dtype, False, rows * width * dtype.itemsize, cuts, y,
         columns.feature_names, name,
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
 def _load_parquet(block: ShardBlock) -> Any:
     parquet = require("pyarrow.parquet", PARQUET)
     with failures(block.path, "parquet"), parquet.ParquetFile(block.path) as file:
-        metadata = file.metadata
-        counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        groups = [i for i in range(len(counts)) if block.start <= starts[i] < block.stop]
-        columns = _parquet_columns(block.path, file.schema_arrow, block.roles)
+        cuts = _row_groups(file)
+        groups = [i for i, cut in enumerate(cuts[:-1]) if block.start <= cut < block.stop]
+        columns = _parquet_columns(block.path, file, block.roles)
         data = file.read_row_groups(groups, columns=list(columns.feature_names or ()))
     X = np.empty((data.num_rows, len(columns.features)), dtype=block.dtype)
     for j, name in enumerate(columns.feature_names or ()):
@@ -373,31 +369,27 @@ def _load_parquet(block: ShardBlock) -> Any:
     return X
 
 
-def _parquet_columns(path: str | Path, schema: Any, roles: Roles) -> Columns:
-    names = schema.names
+def _parquet_columns(path: str | Path, file: Any, roles: Roles) -> Columns:
+    names = file.schema_arrow.names
     return choose_columns(path, names, len(names), target=roles.target, drop=roles.drop)
 
 
-PARQUET = "reading Parquet files"
+def _row_groups(file: Any) -> NDArray[np.intp]:
+    """Return the first rows of all row groups of a Parquet file, and the number of rows."""
+    counts = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
 
 
-@dataclass(frozen=True)
-class ShardFormat:
-    """How shards of a format are scanned and their blocks loaded."""
-
-    scan: Callable[[Path, Roles], Scan]
-    load: Callable[[ShardBlock], Any]
-
-
-SHARD_FORMATS = {
-    "npz": ShardFormat(_scan_npz, _load_npz),
-    "npy": ShardFormat(_scan_npy, _load_npy),
-    "parquet": ShardFormat(_scan_parquet, _load_parquet),
+# How shards of each format are scanned, and their blocks loaded.
+SHARD_FORMATS: dict[str, tuple[Callable[[Path, Roles], Scan], Callable[[ShardBlock], Any]]] = {
+    "npz": (_scan_npz, _load_npz),
+    "npy": (_scan_npy, _load_npy),
+    "parquet": (_scan_parquet, _load_parquet),
 }
 
 
-def _checked(found: Scan) -> Scan:
-    """Return a scan whose responses are finite and as many as its rows."""
+def _check_response(found: Scan) -> None:
+    """Refuse responses that are not finite, or not as many as the rows."""
     y = found.y
     if y is not None and len(y) != found.rows:
         raise InvalidInputError(
@@ -409,7 +401,6 @@ def _checked(found: Scan) -> Scan:
             f"{found.path} holds NaN or infinity in the target of row {row + 1}, but every number "
             "must be finite; fill in or leave out such rows first."
         )
-    return found
 
 
 def _check_alike(first: Scan, found: Scan) -> None:
