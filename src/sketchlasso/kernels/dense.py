@@ -7,12 +7,11 @@ alpha = 0 then gives NaN, and every comparison below treats NaN as "never active
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import lapack
 
 from sketchlasso.kernels.compiling import Matrix, Reals, Vector, kernel
 from sketchlasso.types import BoolArray, FloatArray
 
-# Two nearly always suffice; the third costs k^2.
-INVERSE_ITERATIONS = 3
 # Steps of a search for a feasible scale are no smaller than this share of the scale.
 LEAST_STEP = 2.0**-51
 
@@ -95,49 +94,16 @@ def cholesky_in_place(H: Matrix) -> int:
 
 
 @kernel(fast=True)
-def back_substitute(L: Matrix, count: int, x: Vector) -> None:
-    """Overwrite x by the solution of L'x = x, with the first `count` rows and columns of L."""
-    for i in range(count - 1, -1, -1):
-        x[i] /= L[i, i]
-        value = x[i]
-        for j in range(i):
-            x[j] -= L[i, j] * value
-
-
-@kernel(fast=True)
 def cholesky_solve(factor: Matrix, b: Vector, x: Vector) -> None:
     """Write the solution of factor factor' x = b into x (k,)."""
     k = factor.shape[0]
     for i in range(k):
         x[i] = (b[i] - dot(factor[i, :i], x[:i])) / factor[i, i]
-    back_substitute(factor, k, x)
-
-
-@kernel()
-def smallest_eigenvalue(factor: Matrix, x: Vector, y: Vector) -> float:
-    """Estimate the smallest eigenvalue of factor factor' from above, by inverse iteration.
-
-    The pivots do not bound it: the last one may be far above the eigenvalue of a null vector with
-    little weight on the last coordinate. x and y are scratch (k,).
-    """
-    k = factor.shape[0]
-    for i in range(k):
-        # Neither smooth nor alternating, so that no typical null vector is orthogonal to it.
-        x[i] = np.cos(1.0 + i * i)
-    length = np.sqrt(dot(x, x))
-    for i in range(k):
-        x[i] /= length
-    value = np.inf
-    for _ in range(INVERSE_ITERATIONS):
-        cholesky_solve(factor, x, y)
-        growth = np.sqrt(dot(y, y))
-        if not (np.isfinite(growth) and growth > 0.0):
-            return 0.0
-        if 1.0 / growth < value:
-            value = 1.0 / growth
-        for i in range(k):
-            x[i] = y[i] / growth
-    return value
+    for i in range(k - 1, -1, -1):
+        x[i] /= factor[i, i]
+        value = x[i]
+        for j in range(i):
+            x[j] -= factor[i, j] * value
 
 
 def reduce_stack(K: FloatArray, g: FloatArray, c: FloatArray, floor: float) -> BoolArray:
@@ -146,28 +112,17 @@ def reduce_stack(K: FloatArray, g: FloatArray, c: FloatArray, floor: float) -> B
     g is (G, k, t) and c (G, t, k). Returns which K (G,) have a smallest eigenvalue above `floor`
     times the largest diagonal entry; the factors of the others are unreliable.
     """
-    safe = np.ones(len(K), dtype=bool)
+    safe = np.zeros(len(K), dtype=bool)
     for b in range(len(K)):
-        safe[b] = reduce_one(K[b], g[b], c[b], floor, np.empty((2, K.shape[1])))
+        largest = K[b].diagonal().max(initial=0.0)
+        factor, failed = lapack.dpotrf(K[b], lower=1, clean=1)
+        inverse, singular = lapack.dtrtri(factor, lower=1)
+        if failed or singular:
+            continue
+        # ||L^-1||_F^2 is at least one over the smallest eigenvalue. The pivots do not bound it.
+        safe[b] = np.vdot(inverse, inverse) * floor * largest < 1.0
+        K[b], c[b] = factor, lapack.dtrtrs(factor, g[b], lower=1)[0].T
     return safe
-
-
-@kernel()
-def reduce_one(K: Matrix, g: Matrix, c: Matrix, floor: float, work: Matrix) -> bool:
-    """Do the work of :func:`reduce_stack` on one K (k, k); `work` is scratch (2, k)."""
-    k = K.shape[0]
-    largest = 0.0
-    for i in range(k):
-        if K[i, i] > largest:
-            largest = K[i, i]
-    lifted = cholesky_in_place(K)
-    for i in range(k):
-        for j in range(i + 1, k):
-            K[i, j] = 0.0
-    for j in range(c.shape[0]):
-        for i in range(k):
-            c[j, i] = (g[i, j] - dot(K[i, :i], c[j, :i])) / K[i, i]
-    return lifted == 0 and smallest_eigenvalue(K, work[0], work[1]) > floor * largest
 
 
 @kernel()
