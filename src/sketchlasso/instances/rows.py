@@ -81,32 +81,28 @@ def all_rows(n_samples: int) -> RowSets:
     return RowSets(n_samples, (RowSet(NO_ROWS, NO_ROWS),))
 
 
-def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
-    """Sample weights (m,), finite and >= 0, some of them > 0."""
-    refuse_unreal("sample_weight", sample_weight)
+def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> FloatArray:
+    """Weights of rows (m,), finite and >= 0, some of them > 0."""
+    refuse_unreal(name, weights)
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        checked = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
+        raise unaccepted(name, weights, "finite numbers >= 0, one per row") from None
+    if checked.ndim == 0:
+        checked = np.full(n_samples, float(checked))
+    if checked.shape != (n_samples,):
         raise InvalidInputError(
-            f"sample_weight={sample_weight!r} was given, but finite numbers >= 0 are accepted; "
-            "pass one per row."
-        ) from None
-    if weights.ndim == 0:
-        weights = np.full(n_samples, float(weights))
-    if weights.shape != (n_samples,):
-        raise InvalidInputError(
-            f"sample_weight has shape {weights.shape} but X has {n_samples} rows; "
-            f"pass ({n_samples},)"
+            f"{name} has shape {checked.shape} but X has {n_samples} rows; pass ({n_samples},)"
         )
-    bad = weights[~(np.isfinite(weights) & (weights >= 0))]
+    bad = checked[~(np.isfinite(checked) & (checked >= 0))]
     if bad.size:
-        raise InvalidInputError(f"sample_weight must hold finite numbers >= 0, not {bad[0]:g}.")
-    if not (weights > 0).any():
+        raise InvalidInputError(f"{name} must hold finite numbers >= 0, not {bad[0]:g}.")
+    if not (checked > 0).any():
         raise InvalidInputError(
-            "sample_weight is zero on every row, but at least one row needs weight; give weight to "
+            f"{name} is zero on every row, but at least one row needs weight; give weight to "
             "some rows."
         )
-    return weights
+    return checked
 
 
 def weighted_rows(weights: Any) -> RowSets:
@@ -118,16 +114,9 @@ def weighted_rows(weights: Any) -> RowSets:
         Non-negative; one row of weights per row set.
     """
     table = np.atleast_2d(np.asarray(weights, dtype=np.float64))
-    if table.ndim != 2 or not np.isfinite(table).all():
-        raise InvalidInputError(
-            f"weights of shape {table.shape} must be finite, of shape (m,) or (sets, m)"
-        )
-    if (table < 0).any():
-        raise InvalidInputError(f"weights contain {table.min():g}; every weight must be >= 0")
-    if not (table > 0).any(axis=1).all():
-        raise InvalidInputError("weights are all zero; at least one row must have weight > 0")
-    sets = [RowSet(np.flatnonzero(row == 0), NO_ROWS, row) for row in table]
-    return RowSets(table.shape[1], tuple(sets))
+    checked = [check_weights(row, table.shape[-1], "weights") for row in table]
+    sets = [RowSet(np.flatnonzero(row == 0), NO_ROWS, row) for row in checked]
+    return RowSets(table.shape[-1], tuple(sets))
 
 
 def shuffled_folds(count: int, target: Any, stratified: bool, random_state: Any) -> Any:

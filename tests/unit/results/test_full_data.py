@@ -217,7 +217,7 @@ def test_bad_input_is_one_sentence(change, message):
         ({"y": np.ma.masked_greater(np.arange(4.0), 2)}, "y has masked entries"),
         ({"coef": np.ma.masked_greater([1.0, 0.0], 0)}, "coef has masked entries"),
         ({"sample_weight": np.ones(4) + 1j}, "sample_weight has entries of type complex128"),
-        ({"sample_weight": "a"}, "sample_weight='a' was given"),
+        ({"sample_weight": "a"}, "sample_weight must be finite numbers >= 0, one per row, not 'a'"),
         ({"alpha": "a"}, "alpha must be numbers >= 0, not 'a'"),
         ({"alpha": 1j}, "alpha must be numbers >= 0, not 1j"),
         ({"positive": "no"}, "positive must be True or False, not 'no'"),
