@@ -237,7 +237,7 @@ def test_feature_problems_need_an_orthonormal_basis(data):
         (lambda f, y: splitter_rows(99, M), "the splitter refused these data"),
         (lambda f, y: weighted_rows(-np.ones(M)), "weights must hold finite numbers >= 0, not -1"),
         (lambda f, y: weighted_rows(np.zeros(M)), "weights is zero on every row"),
-        (lambda f, y: weighted_rows(np.full(M, np.inf)), "must be finite"),
+        (lambda f, y: weighted_rows(np.full(M, np.inf)), "must hold finite numbers"),
         (lambda f, y: leave_one_out_rows(1), "leave-one-out needs at least 2 rows; got 1"),
         (lambda f, y: leave_one_out_rows(7, []), "rows is empty; give at least one row"),
         (lambda f, y: leave_one_out_rows(7, [7]), "rows names row 7, but the data have"),
