@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator
 
 from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.data.transform import column_scales
@@ -29,16 +28,6 @@ def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in accepted:
         known = ", ".join(map(repr, accepted))
         raise unaccepted(name, value, f"one of {known}")
-
-
-def check_parameters(estimator: BaseEstimator, *rules: tuple[str, bool, str]) -> None:
-    """Reject the first parameter of an estimator that breaks its rule.
-
-    A rule is the name of the parameter, whether its value fits, and which values are accepted.
-    """
-    for name, fits, accepted in rules:
-        if not fits:
-            raise unaccepted(name, getattr(estimator, name), accepted)
 
 
 def check_enough_rows(m: int, fewest: int = FEWEST_ROWS) -> None:

@@ -21,7 +21,7 @@ from sketchlasso.inference.checks import (
     column_names,
     dense_matrix,
 )
-from sketchlasso.inference.estimates import NormalEstimates, data_frame
+from sketchlasso.inference.estimates import NormalEstimates
 from sketchlasso.types import BoolArray, FloatArray
 from sketchlasso.warn import warn_user
 
@@ -66,8 +66,8 @@ class TreatmentEffects(NormalEstimates):
             f"{self.controls.sum(axis=1).max()} controls at most: {self._listed()}>"
         )
 
-    def table(self, level: float = 0.95) -> Any:
-        """One row per treatment: estimate, error, z, p-value, interval, number of controls.
+    def table(self, level: float = 0.95) -> dict[str, Any]:
+        """Columns of a table with one row per treatment and its number of controls.
 
         Parameters
         ----------
@@ -76,13 +76,11 @@ class TreatmentEffects(NormalEstimates):
 
         Returns
         -------
-        DataFrame of pandas or polars, or dict of arrays
-            Whichever of the two packages is installed, in this order.
+        dict of str to list or ndarray
+            For example for ``pandas.DataFrame``.
         """
         counts = self.controls.sum(axis=1)
-        return data_frame(
-            {"treatment": list(self.names), **self._columns(level), "n_controls": counts}
-        )
+        return {"treatment": list(self.names), **self._columns(level), "n_controls": counts}
 
 
 def treatment_effect(

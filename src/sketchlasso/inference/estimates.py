@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -122,16 +121,6 @@ def adjusted_p_values(p_value: FloatArray, method: Adjustment) -> FloatArray:
     return found
 
 
-def data_frame(columns: dict[str, Any]) -> Any:
-    """Return columns as a data frame of pandas or polars, or unchanged without either package."""
-    for package in ("pandas", "polars"):
-        try:
-            return import_module(package).DataFrame(columns)
-        except ImportError:
-            continue
-    return columns
-
-
 @dataclass(frozen=True, eq=False)
 class Desparsified(NormalEstimates):
     """Estimates of coefficients, free of the penalty's bias, with their standard errors.
@@ -191,8 +180,8 @@ class Desparsified(NormalEstimates):
     def _freedom(self) -> Any:
         return self.degrees_of_freedom
 
-    def table(self, level: float = 0.95, adjustment: Adjustment = "holm") -> Any:
-        """One row per feature, and per response where there are several.
+    def table(self, level: float = 0.95, adjustment: Adjustment = "holm") -> dict[str, Any]:
+        """Columns of a table with one row per feature, and per response where there are several.
 
         Parameters
         ----------
@@ -203,8 +192,8 @@ class Desparsified(NormalEstimates):
 
         Returns
         -------
-        DataFrame of pandas or polars, or dict of arrays
-            Whichever of the two packages is installed, in this order.
+        dict of str to list or ndarray
+            For example for ``pandas.DataFrame``.
         """
         t = 1 if self.estimate.ndim == 1 else self.estimate.shape[1]
         columns: dict[str, Any] = {"feature": list(self.names) * t}
@@ -214,7 +203,7 @@ class Desparsified(NormalEstimates):
         columns |= {name: value.ravel(order="F") for name, value in values.items()}
         columns["flagged"] = self.flagged.ravel(order="F")
         columns["bias_bound"] = np.tile(self.bias_bound, t)
-        return data_frame(columns)
+        return columns
 
     def simultaneous(
         self,

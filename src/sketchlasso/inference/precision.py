@@ -14,12 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sketchlasso.data.validate import refuse_masked
-from sketchlasso.errors import GridEdgeWarning, InvalidInputError, UnusableColumnsError
+from sketchlasso.errors import GridEdgeWarning, InvalidInputError, UnusableColumnsError, unaccepted
 from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Rule, graph_of
 from sketchlasso.inference.checks import (
     check_enough_rows,
-    check_parameters,
     collinear_groups,
     column_names,
     duplicate_columns,
@@ -241,26 +240,18 @@ class SparsePrecision(EmpiricalCovariance):
                 f"alpha must be one penalty, not an array of shape {np.shape(self.alpha)}."
             )
         known = isinstance(self.alpha, str) and self.alpha in ("pivotal", *CHOICES)
-        check_parameters(
-            self,
-            (
-                "alpha",
-                known or (is_number(self.alpha) and 0 < self.alpha < np.inf),
-                "'pivotal', 'stars', 'ebic', 'cv' or a finite number > 0",
-            ),
+        number = is_number(self.alpha) and 0 < self.alpha < np.inf
+        accepted = "'pivotal', 'stars', 'ebic', 'cv' or a finite number > 0"
+        count, most, gamma = self.n_subsamples, self.threshold, self.gamma
+        for name, fits, values in (
+            ("alpha", known or number, accepted),
             ("rule", self.rule in ("and", "or"), "'or' or 'and'"),
-            (
-                "n_subsamples",
-                is_whole(self.n_subsamples) and self.n_subsamples >= 2,
-                "an integer >= 2",
-            ),
-            (
-                "threshold",
-                is_number(self.threshold) and 0 < self.threshold <= 0.5,
-                "a number in (0, 0.5]",
-            ),
-            ("gamma", is_number(self.gamma) and 0 <= self.gamma <= 1, "a number from 0 to 1"),
-        )
+            ("n_subsamples", is_whole(count) and count >= 2, "an integer >= 2"),
+            ("threshold", is_number(most) and 0 < most <= 0.5, "a number in (0, 0.5]"),
+            ("gamma", is_number(gamma) and 0 <= gamma <= 1, "a number from 0 to 1"),
+        ):
+            if not fits:
+                raise unaccepted(name, getattr(self, name), values)
 
 
 def _warn_of_edge(rule: str, index: int, grid: FloatArray) -> None:
