@@ -1,4 +1,4 @@
-"""Corpora by name, from the folder of data or from the installed packages."""
+"""Corpora by name, from the folder of data or from the package."""
 
 from __future__ import annotations
 

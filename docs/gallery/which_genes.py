@@ -12,6 +12,7 @@ does: one regression per gene gives every coefficient an estimate, a standard er
 # samples, genes that move in groups, five of them with an effect.
 
 import os
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -36,7 +37,11 @@ print(f"{source}: {X.shape[0]} samples x {X.shape[1]} genes")
 # `standard_error` assumes noise of equal variance; `errors="robust"` does not. `flagged` marks the
 # intervals that may miss the truth more often than they say, for example those of twin genes.
 
-found = sl.inference.desparsified(X, y, feature_names=genes)
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    found = sl.inference.desparsified(X, y, feature_names=genes)
+for warning in warned:
+    print(f"{warning.category.__name__}: {warning.message}")
 print(f"noise {found.noise:.2f}, {found.flagged.sum()} intervals flagged")
 print(found)
 

@@ -7,7 +7,7 @@
     |   |-- UnknownWordError                  a word that is not in the vocabulary
     |   +-- UnusableColumnsError              columns of X that have to be left out
     |-- ClusterLostError (also RuntimeError)  the scheduler or all workers were lost
-    |-- StoredFileError (also ValueError)     a file that is truncated, altered or foreign
+    |-- StoredFileError (also ValueError)     a file that is damaged, foreign or cannot be written
     +-- MissingExtraError (also ImportError)  an optional dependency is not installed
 
     SketchlassoWarning (also UserWarning)

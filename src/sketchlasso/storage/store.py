@@ -158,15 +158,14 @@ def reading(path: str | os.PathLike[str], content: Content) -> Iterator[Stored]:
     Whatever does not fit, in the file or in the block, ends in one sentence.
     """
     with _refusing(path):
-        with _opened(path) as archive:
-            header = _header(path, archive)
+        with _opened(path) as (header, archive):
             if header["content"] != content:
                 raise StoredFileError(
                     f"{path} holds {CONTENTS[header['content']]}, but {CONTENTS[content]} "
                     f"{'are' if content.endswith('s') else 'is'} needed; give the path of "
                     f"{CONTENTS[content]}."
                 )
-            arrays = {name: archive[name] for name in archive.files if name != "header"}
+            arrays = {name: archive[name] for name in archive if name != "header"}
         if {name: list(array.shape) for name, array in arrays.items()} != header["arrays"]:
             raise ValueError("it has other arrays than its header says")
         yield Stored(header["facts"], arrays)
@@ -188,8 +187,7 @@ def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
     StoredFileError
         The file is missing, damaged, foreign, or of another version.
     """
-    with _refusing(path), _opened(path) as archive:
-        header = _header(path, archive)
+    with _refusing(path), _opened(path) as (header, _):
         shapes = {name: tuple(shape) for name, shape in header["arrays"].items()}
         return StoredInfo(header["content"], header["facts"], shapes)
 
@@ -221,35 +219,26 @@ def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Open the arrays of a file, which are read when they are taken."""
+def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Open a file: its header, and its arrays, which are read when they are taken."""
     with open(path, "rb") as file:
-        if file.read(4) != b"PK\x03\x04":
-            raise _foreign(path)
+        is_npz = file.read(4) == b"PK\x03\x04"
         file.seek(0)
-        with np.load(file, allow_pickle=False) as archive:
-            if "header" not in archive.files:
-                raise _foreign(path)
-            yield archive
-
-
-def _foreign(path: str | os.PathLike[str]) -> StoredFileError:
-    return StoredFileError(
-        f"{path} was not written by sketchlasso; give the path of a sketch, a model, topics or "
-        "images."
-    )
-
-
-def _header(path: str | os.PathLike[str], archive: Any) -> dict[str, Any]:
-    header: Any = _json(archive["header"].tobytes())
-    if header["format"] != FORMAT:
-        raise StoredFileError(
-            f"{path} has the format {header['format']}, but this release reads format {FORMAT}; "
-            "read it with the release that wrote it, or make it again with this one."
-        )
-    if header["content"] not in CONTENTS or not isinstance(header["facts"], dict):
-        raise ValueError("its header is of an unknown kind")
-    return dict(header)
+        archive = np.load(file, allow_pickle=False) if is_npz else {}
+        if "header" not in archive:
+            raise StoredFileError(
+                f"{path} was not written by sketchlasso; give the path of a sketch, a model, "
+                "topics or images."
+            )
+        header: Any = _json(archive["header"].tobytes())
+        if header["format"] != FORMAT:
+            raise StoredFileError(
+                f"{path} has the format {header['format']}, but this release reads format "
+                f"{FORMAT}; read it with the release that wrote it, or make it again with this one."
+            )
+        if header["content"] not in CONTENTS or not isinstance(header["facts"], dict):
+            raise ValueError("its header is of an unknown kind")
+        yield header, archive
 
 
 def _json(text: bytes) -> Any:
