@@ -195,11 +195,12 @@ def fault_of_category(column: ParsedColumn) -> tuple[str, str]:
     dated = max((int(np.isfinite(_days(words, form)).sum()) for form in DATES), default=0)
     if 2 * dated > len(levels):
         return f"dates such as {shortened(levels[0])}", "date"
-    if column.note:
-        pass  # codes with leading zeros are text, not numbers in disguise
-    elif _matches(words, every, DRESSED):
+    many = len(levels) > MOST_LEVELS or (len(levels) > FEW_LEVELS and 2 * len(levels) > rows)
+    # Codes with leading zeros are text, and so are a few plain numbers where the file says so.
+    plain = bool(column.note) or (not many and _matches(words, every, PLAIN))
+    if levels and not plain and _matches(words, every, DRESSED):
         return f"numbers written as text such as {shortened(levels[0])}", "number"
-    if len(levels) > MOST_LEVELS or (len(levels) > FEW_LEVELS and 2 * len(levels) > rows):
+    if many:
         if _matches(words, every, MEASURED):  # a few levels such as 4wd are a category
             return f"numbers written as text such as {shortened(levels[0])}", "unit"
         remark = f", {column.note}" if column.note else ""

@@ -279,8 +279,7 @@ def write_bag_of_words(path: Path, table: Table) -> None:
         )
     if table.feature_names is not None:
         place = _vocabulary_beside(path)
-        broken = next((name for name in table.feature_names if name.splitlines() != [name]), None)
-        if place is None or broken is not None:
+        if place is None or any({"\n", "\r"} & set(name) for name in table.feature_names):
             raise InvalidInputError(
                 f"{path} cannot be written: its words belong in a file beside it, one per line, "
                 "so it must be called docword.NAME.txt and no word may have a line break; rename "

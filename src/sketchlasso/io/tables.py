@@ -90,6 +90,11 @@ class Frame:
     data: Any
     names: tuple[str, ...] | None
     comma: bool = False  # whether numbers may have decimal commas
+    typed: bool = True  # whether the file says which columns are text
+
+    def declares_text(self, j: int) -> bool:
+        """Whether the file says that a column is text, whatever it holds."""
+        return self.typed and "string" in str(self.data.schema.types[j])
 
 
 def read_frames(paths: Paths, format: str | None, layout: TextLayout) -> Frame:
@@ -130,7 +135,7 @@ def read_frames(paths: Paths, format: str | None, layout: TextLayout) -> Frame:
             parts = [part.set_column(j, label, part.column(j).cast(wanted)) for part in parts]
     with failures(files[0]):
         data = pa.concat_tables(parts)
-    return Frame(data, first.names, any(frame.comma for frame in frames))
+    return replace(first, data=data, comma=any(frame.comma for frame in frames))
 
 
 def _read_frame(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> Frame:
@@ -210,7 +215,7 @@ def _read_text(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> F
     if data.num_rows == 0:
         raise InvalidInputError(f"{title} holds names but no rows; give a file with data.")
     names = tuple(name.strip() for name in firsts[0]) if header else None
-    return Frame(data, names, separator != ",")
+    return Frame(data, names, comma=separator != ",", typed=False)
 
 
 def _first_records(lines: list[str], separator: str) -> tuple[list[list[str]], list[int]]:
@@ -292,7 +297,8 @@ def read_named_columns(
     if rules:
         kinds = [(rule.levels is not None, rule.clean) for rule in rules]
     else:
-        kinds = [(True if j in as_text else None, None) for j in columns.features]
+        declared = {j for j in columns.features if frame.declares_text(j) and not cells.clean}
+        kinds = [(True if j in as_text | declared else None, None) for j in columns.features]
     parsed = [
         plain if plain and not text else parse_column(values, cells, text=text, clean=clean)
         for plain, values, (text, clean) in zip(
@@ -381,7 +387,8 @@ def _target(
     """Return targets (m,), numbers or text, if there are any, and which are missing (m,)."""
     if columns.target is None:
         return None, np.zeros(frame.data.num_rows, dtype=bool)
-    column = parse_column(frame.data.column(columns.target), cells)
+    is_text = True if frame.declares_text(columns.target) else None
+    column = parse_column(frame.data.column(columns.target), cells, text=is_text)
     label = columns.name(columns.target)
     fault, kind = column.fault, column.kind
     if column.codes is not None and fault_of_category(column)[1] == "number":

@@ -100,7 +100,7 @@ def test_matrices_come_back(folder, X, ending):
     ending=st.sampled_from(["", ".gz"]),
 )
 def test_word_counts_come_back(folder, X, named, ending):
-    words = tuple(f"w{i} ä" for i in range(X.shape[1])) if named else None
+    words = tuple(f"w{i} \u2028ä" for i in range(X.shape[1])) if named else None
     (folder / "vocab.a.txt").unlink(missing_ok=True)
     path = folder / f"docword.a.txt{ending}"
     write_table(path, Table(X, feature_names=words))
