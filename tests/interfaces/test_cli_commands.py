@@ -28,22 +28,6 @@ def test_sketch_writes_a_file_that_python_reads(call, files):
     assert found.matches(table.X)
 
 
-def test_sketch_for_machines(call):
-    told = document(call("sketch {data}/signs.svm.gz --method response --rank 3 -o s --json"))
-    assert (told["rank"], told["method"], told["output"]) == (3, "response", "s")
-    assert told["radius_kind"] == "realised"
-    assert told["warnings"] == []
-
-
-@pytest.mark.parametrize("radius", ["spectral", "0.5"])
-def test_the_radius_of_a_sketch(call, radius):
-    told = document(
-        call(f"sketch {{data}}/plain.npz --rank 2 --no-center --radius {radius} -o s --json")
-    )
-    assert told["radius_kind"] == ("spectral" if radius == "spectral" else "given")
-    assert told["centred"] is False
-
-
 def test_fit_writes_a_model_that_python_reads(call, files):
     said = call("fit {data}/houses.csv --target price --alpha 2 -o h.model").stdout
     assert said.startswith("R2 ")
@@ -61,14 +45,6 @@ def test_fit_writes_a_model_that_python_reads(call, files):
     assert info["target_name"] == "price"
     assert info["feature_names"] == list(table.feature_names)
     assert info["fingerprint"] == fingerprint(table.X)
-
-
-def test_fit_for_machines(call):
-    told = document(call("fit {data}/houses.csv --target price --alpha 2 --json"))
-    assert told["estimator"] == "SqrtLasso"
-    assert [one["feature"] for one in told["coefficients"]] == ["age", "rooms"]
-    assert told["full_gap"] <= 1e-6
-    assert 0.5 < told["training_scores"]["R2"] <= 1
 
 
 @pytest.mark.parametrize(
@@ -145,17 +121,6 @@ def test_cv_chooses_and_writes(call):
     assert model.mse_path_.shape == (15, 4)
 
 
-def test_cv_for_machines(call):
-    told = document(
-        call("cv {data}/sizes.csv --target size --alphas 8 --scoring f1 --split ordered --json")
-    )
-    assert told["classes"] == ["big", "small"]
-    assert told["scoring"] == "f1"
-    (curve,) = told["curves"]
-    assert len(curve["mean"]) == 8
-    assert curve["alphas"][curve["chosen"]] == pytest.approx(told["alpha"][0])
-
-
 def test_cv_searches_radii_and_several_classes(call):
     said = call(
         "cv {data}/plain.npz --target-file {data}/kinds.txt --alphas 6 --radius realised,0.1 "
@@ -201,22 +166,6 @@ def test_predict_labels(call):
     written = read_table("p.csv", target="prediction")
     assert written.feature_names == ("row", "decision")
     assert ((written.X[:, 1] > 0) == (written.y == "small")).all()
-
-
-def test_predict_words(call):
-    call("fit {data}/docword.small.txt.gz --target-word word0 --alpha 1 -o w.model")
-    assert "R2" in call("predict w.model {data}/docword.small.txt.gz -o p.csv").stdout
-
-
-def test_predict_several_classes(call):
-    call("fit {data}/plain.npz --target-file {data}/kinds.txt --alpha 1 -o k.model")
-    call("predict k.model {data}/plain.npz -o p.csv")
-    written = read_table("p.csv", target="prediction")
-    assert written.feature_names == ("row", "decision low", "decision mid", "decision top")
-    assert (
-        "3 classes"
-        not in call("certify k.model {data}/plain.npz --target-file {data}/kinds.txt").stdout
-    )
 
 
 def test_certify_proves_the_gap_of_the_fit(call):

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sketchlasso.interfaces.commands.report import Report, Sheet
-from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager, load_topics
 from tests.forked import Forked, run
@@ -23,25 +21,6 @@ ESCAPED = r"a\x1b[2J\x07\r\x9b2J\u202eb"
 
 
 # An interrupt in a finaliser, which Python drops, and one that a library takes for an error.
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_control_characters_are_escaped(monkeypatch, capsys, terminal):
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    sheet = Sheet(HOSTILE, (HOSTILE, "n"), ((HOSTILE, 1), ("two\nlines", 2)))
-    report = Report({}, ((HOSTILE, HOSTILE),), (sheet,), text=f"{HOSTILE}\nb", closing=HOSTILE)
-    screen = Screen()
-    screen.show(report, [HOSTILE])
-
-    screen.show(Report({}, outcome=HOSTILE), [])
-    shown = capsys.readouterr()
-    assert shown.out.count(ESCAPED) == 8
-    assert r"two\nlines" in shown.out
-    assert shown.err == f"sketchlasso: warning: {ESCAPED}\n"
-    # Rich writes sequences of its own on a terminal, but none of the words'.
-    assert not set("\x07\r\x9b\u202e") & set(shown.out)
-    assert "\x1b[2J" not in shown.out
 
 
 def test_words_titles_and_columns_of_files(call, tmp_path):

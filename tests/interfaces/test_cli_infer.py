@@ -81,10 +81,3 @@ def test_bad_data_are_refused_in_one_sentence(call):
     call("infer flat.csv --target y --drop c")
     said = call("infer {data}/sizes.csv --target size", code=2).stderr
     assert "not one column of numbers" in said
-
-
-def test_the_column_of_a_level_that_all_rows_have_is_named(call, tmp_path):
-    rows = "".join(f"{j % 7},no,{j % 3}\n" for j in range(20))
-    (tmp_path / "lands.csv").write_text(f"a,Home Land,y\n{rows}")
-    said = call("infer lands.csv --target y", code=2).stderr
-    assert "column Home Land=no is constant" in said

@@ -63,18 +63,3 @@ def test_a_saved_model_predicts_intervals(call, files, command, method):
     inside = (ends[:, 0] <= table.y) & (table.y <= ends[:, 1])
     assert told["interval"]["coverage"] == pytest.approx(inside.mean())
     np.testing.assert_allclose(told["interval"]["lower"], ends[:, 0])
-
-
-def test_intervals_on_stdout(call):
-    call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
-    lines = call("predict h.model {data}/new.csv --interval 0.9").stdout.split()
-    rows = np.array([[float(part) for part in line.split(",")] for line in lines])
-    assert (
-        rows.shape == (7, 3) and (rows[:, 1] < rows[:, 0]).all() and (rows[:, 0] < rows[:, 2]).all()
-    )
-
-
-def test_more_than_the_rows_can_say(call):
-    call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
-    said = call("predict h.model {data}/new.csv --interval 0.99 -o e.csv", 2).stderr
-    assert "but the 60 rows of the calibration support 0.9836 at most" in said

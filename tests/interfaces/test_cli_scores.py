@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,14 +63,6 @@ def test_labels_that_the_model_does_not_know(call):
     assert call("predict objects.model texts.csv -o p.csv").stdout.split()[1] > "0.9"
 
 
-def test_one_row_has_no_r2_to_report(call, files):
-    call("fit {data}/houses.csv -t price --alpha 2 -o h.model")
-    first = "".join((files / "houses.csv").read_text().splitlines(keepends=True)[:2])
-    Path("one.csv").write_text(first)
-    result = call("predict h.model one.csv")
-    assert len(result.stdout.splitlines()) == 1 and result.stderr == ""
-
-
 @pytest.mark.parametrize(
     ("line", "first"),
     [
@@ -118,11 +109,3 @@ def test_effects_on_several_classes_have_units_and_shares(call, files):
         assert row[1] == "feature" and row[5].endswith("%")
         deviation = read_table(files / "plain.npz").X[:, int(row[2]) - 1].std()
         assert float(row[3]) == pytest.approx(float(row[4]) * deviation, rel=1e-3)
-
-
-def test_the_picture_of_several_classes_names_them(call, tmp_path):
-    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
-    call("fit {data}/plain.npz --target-file {data}/kinds.txt --alpha 1 --plot kinds.svg")
-    drawn = (tmp_path / "kinds.svg").read_text()
-    assert "<!-- path of low, the first of 3 classes -->" in drawn
-    assert "<!-- low: feature 1 -->" in drawn and "<!-- top: feature 1 -->" in drawn

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
-from sketchlasso.io import Table, read_shards, read_table, write_table
+from sketchlasso.io import Table, read_table, write_table
 from sketchlasso.topics import load_images
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
@@ -63,18 +63,6 @@ def test_fit_of_shards_is_that_of_the_file(call, parts, given):
     ]
 
 
-def test_reports_of_data_in_blocks(call, parts):
-    said = call("fit houses --alpha 2").stdout
-    assert "60 samples x 6 features, dense, in 3 blocks" in said
-
-
-def test_a_pattern_for_the_command_itself(call, parts):
-    found = told(call("sketch houses/part-*.npz --rank 3 -o s.sketch --json"))
-    assert (found["n_samples"], found["n_features"], found["rank"]) == (60, 6, 3)
-    loaded = sl.load_sketch("s.sketch")
-    assert loaded.matches(read_shards("houses").X)
-
-
 def test_a_sketch_file_of_the_same_shards_is_taken(call, parts):
     call("sketch houses --method krylov --rank 4 -o s.sketch")
     found = told(call("path houses --sketch s.sketch --alphas 4,2 --json"))
@@ -105,21 +93,6 @@ def test_a_single_file_within_a_budget(call, parts):
     assert "memory must be a positive number of bytes, not 'lots'" in said
     said = call("fit houses --memory 17kB", code=2).stderr
     assert "cannot be read within the memory of 17kB" in said
-
-
-def test_shards_that_cannot_be_used(call, parts):
-    assert "no file matches" in call("fit none-*.npz", code=3).stderr
-    said = call("fit houses --target-word age", code=2).stderr
-    assert "--target-word age was given, but the columns of data in blocks stay" in said
-    said = call("path houses --standardize", code=2).stderr
-    assert "--standardize cannot be used for data in blocks" in said
-    assert (
-        "--separator does not apply to data in blocks"
-        in call("fit houses --separator ;", code=2).stderr
-    )
-    path = parts / "houses" / "part-10.npz"
-    path.write_bytes(path.read_bytes()[:-30])
-    assert "part-10.npz is truncated or damaged" in call("cv houses", code=3).stderr
 
 
 def test_a_scheduler_that_does_not_answer(call, parts, monkeypatch):

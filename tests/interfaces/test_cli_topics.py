@@ -90,18 +90,6 @@ def test_an_image_for_people(ask, made):
     assert sum(line.startswith("music: ") for line in lines) == 1
 
 
-def test_words_that_keep_away_have_another_bar(ask, made):
-    image = load_topics(made / "posts.topics").image("sea", 12)
-    assert (image.weights < 0).any()
-    said = ask("topics image {made}/posts.topics sea --n-words 12").stdout
-    shown = {line.split()[0]: line.split()[1:] for line in said.splitlines()[2:]}
-    for word, weight in zip(image.words, image.weights, strict=True):
-        assert shown[word][0][0] == ("+" if weight > 0 else "-")
-        assert set(shown[word][1]) == {"#" if weight > 0 else "-"}
-    said = ask("topics image {made}/posts.topics sea --n-words 12 --positive").stdout
-    assert " -" not in said.split("documents\n")[1]
-
-
 def test_an_image_for_machines(ask, made):
     printed = document(
         ask("topics image {made}/posts.topics sea --alpha 0.2 --radius 0.1 --documents 2 --json")
@@ -129,22 +117,6 @@ def test_words_together_and_words_left_out(ask, made):
     image = load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
     assert mine["words"] == list(image.words)
     assert "wave" not in image.words
-
-
-def test_words_together_without_an_unknown_one(ask, made):
-    line = "topics image {made}/posts.topics sea qwertz ship uiop --together --json"
-    printed = document(ask(line))
-    assert printed["unknown"] == ["qwertz", "uiop"]
-    (mine,) = printed["images"]
-    assert mine["query"] == ["sea", "ship"]
-    assert len(printed["warnings"]) == 2
-
-
-def test_documents_behind_an_image(ask):
-    said = ask("topics image {made}/posts.topics sea --documents 3").stdout
-    below = said.split("sea: documents behind it\n")[1].splitlines()
-    assert len(below) == 4
-    assert all(" sea " in line for line in below[1:])
 
 
 def test_two_corpora_side_by_side(ask, made):
@@ -205,15 +177,6 @@ def test_graphs(ask, made, tmp_path, ending, rule):
     expected = tmp_path / f"expected.{ending}"
     write_graph(expected, graph)
     assert (tmp_path / f"g.{ending}").read_bytes() == expected.read_bytes()
-
-
-def test_communities_are_printed_and_written(ask, tmp_path):
-    pytest.importorskip("networkx")
-    said = ask("topics graph {made}/posts.images -o g.json --communities --drop-isolated").stdout
-    written = json.loads((tmp_path / "g.json").read_text())
-    found = {node["community"] for node in written["nodes"]}
-    assert f"communities  {len(found)}" in said
-    assert f"{len(found)} of {len(found)} communities" in said
 
 
 def test_info_knows_topics_and_images(ask):

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
+from sketchlasso.interfaces.commands.report import Report, Sheet, as_json, short
 from sketchlasso.interfaces.commands.screen import Screen
 
 REPORT = Report(
@@ -69,16 +69,6 @@ def test_notes_and_warnings_go_to_stderr(capsys):
     )
     Screen(quiet=True).show(REPORT, ["careful"], ["filled 3 missing values"])
     assert capsys.readouterr().err == "sketchlasso: warning: careful\n"
-
-
-def test_bars_have_a_length_and_a_direction(monkeypatch, capsys):
-    report = Report({}, sheets=(Sheet("", ("", ""), (("a", Bar(0.5)), ("b", Bar(-0.001)))),))
-    Screen().show(report, [])
-    assert capsys.readouterr().out.splitlines()[2:] == [f"a  {'#' * 12}", "b  -"]
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    Screen().show(report, [])
-    assert capsys.readouterr().out.count("█") == 12 + 1
-    assert str(Bar(0.0)) == ""
 
 
 def test_counting_shows_a_bar_on_a_terminal_only(monkeypatch, capsys):

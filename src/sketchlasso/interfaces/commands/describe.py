@@ -137,22 +137,13 @@ def effects_of(model: Model, X: Any) -> FloatArray:
 
     For data in blocks, whose columns are not in memory, they are the coefficients themselves.
     """
+    from sklearn.preprocessing import StandardScaler  # help pages do not need it
+
     rows = np.atleast_2d(model.coef_)
     if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
         return rows
-    return rows * _deviations(X)
-
-
-def _deviations(X: Any) -> FloatArray:
-    """Return standard deviations (n,) of the columns of X (m, n)."""
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        variances = StandardScaler(with_mean=False).fit(X).var_
-    if np.isfinite(variances).all():
-        return np.sqrt(variances)
-    units = MaxAbsScaler().fit(X)  # the squares of these columns overflow
-    return units.scale_ * np.sqrt(StandardScaler(with_mean=False).fit(units.transform(X)).var_)
+    deviations = np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
+    return np.asarray(rows * deviations)
 
 
 def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:

@@ -70,8 +70,7 @@ def regression_scores(y: Any, predicted: Any) -> dict[str, Score]:
     """Return R2 of predictions (m,), or (m, t) of t targets: their mean and each of them."""
     from sklearn.metrics import r2_score  # help pages do not need it
 
-    unit = float(np.abs(y).max()) or 1.0  # squares of huge numbers overflow
-    truth, guessed = (values.reshape(len(y), -1) / unit for values in (y, predicted))
+    truth, guessed = (values.reshape(len(y), -1) for values in (y, predicted))
     each = np.full(truth.shape[1], np.nan)
     varies = np.ptp(truth, axis=0) > 0
     if varies.any():
