@@ -29,8 +29,8 @@ from sketchlasso.data.storage import (
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-# A sum of a hundred million squares of this number is finite.
-LARGEST = 1e150
+# Squares and sums of numbers up to this one, and of its inverse, are doubles.
+LARGEST = 1e100
 
 MatrixLike: TypeAlias = (
     "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | LinearOperator[Any]"
@@ -182,13 +182,21 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
             "y contains NaN or infinity, but every response must be a finite number; remove or "
             "impute those rows first."
         )
-    sizes = np.abs(Y).max(axis=0) if squared else np.empty(0)
-    for size in sizes[(sizes > 0) & ((sizes > LARGEST) | (sizes < 1 / LARGEST))]:
-        raise InvalidInputError(
-            f"the largest entry of y is {size:.3g}, but its square must fit a double, so between "
-            f"{1 / LARGEST:.0e} and {LARGEST:.0e} is accepted; divide y by a constant first."
-        )
+    if squared:
+        check_size("y", Y)
     return Y
+
+
+def check_size(name: str, entries: Any) -> None:
+    """Refuse an array or sparse matrix whose largest entry has a square that is lost."""
+    values = entries.data if is_sparse(entries) else entries
+    size = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    if size > 0 and not 1 / LARGEST <= size <= LARGEST:
+        raise InvalidInputError(
+            f"the largest entry of {name} is {size:.3g}, but numbers between {1 / LARGEST:.0e} and "
+            f"{LARGEST:.0e} are needed, so that their squares fit a double; divide {name} by a "
+            "constant first."
+        )
 
 
 def dense_values(values: Any) -> Any:

@@ -266,7 +266,7 @@ class TrainingRows:
     def view(self) -> FullView:
         """The rows scaled by the roots of their weights."""
         # Columns of standardised data are known up to rounding only.
-        return FullView(self.columns.matrix, self.weights, self.fit_intercept, rounded=True)
+        return FullView(self.columns.matrix, self.weights, self.fit_intercept)
 
     @cached_property
     def lengths(self) -> FloatArray:

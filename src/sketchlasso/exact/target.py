@@ -18,11 +18,12 @@ from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullValues,
-    dual_of_ratio,
+    Unpenalised,
+    dual_bound,
     largest_ratio,
+    tight_points,
     unit,
 )
-from sketchlasso.problem.tight_points import tight_parts
 from sketchlasso.types import FloatArray, IntArray
 
 # A column keeps no direction of its own below this share of its length.
@@ -145,20 +146,12 @@ class Target:
 
     def _cleared(self, direction: FloatArray) -> FloatArray:
         """A direction (m,) on scaled rows less what unpenalised columns see of it."""
-        if self.positive:
-            return np.asarray(direction - self._free @ optimize.nnls(self._free, direction)[0])
-        for _ in range(2):
-            direction = direction - self._free @ (self._free.T @ direction)
-        return direction
+        return self._free.clear(direction[:, None])[:, 0]
 
     @cached_property
-    def _free(self) -> FloatArray:
-        """The unpenalised columns of length one; a basis of them where they have either sign."""
-        units = unit(self.training.view.columns(self.free))
-        if self.positive:
-            return units
-        Q, R, _ = linalg.qr(units, mode="economic", pivoting=True)
-        return np.asarray(Q[:, : int(np.sum(np.abs(np.diagonal(R)) > DEPENDENT))])
+    def _free(self) -> Unpenalised:
+        """The unpenalised columns."""
+        return Unpenalised.of(self.training.view.columns(self.free), self.positive)
 
     def _tight(self, point: Point, alpha: float) -> list[FloatArray]:
         """Directions on scaled rows that meet the constraints of the support with equality."""
@@ -174,8 +167,7 @@ class Target:
         target = alpha * self.factor[chosen] * np.sign(values[chosen])
         target += self.radius * values[chosen] / np.linalg.norm(point.values)
         residual = unit((view.root * point.residual)[:, None])[:, 0]
-        tight = tight_parts(columns, parts, target, residual)
-        return [] if tight is None else tight.points(small=True)
+        return tight_points(columns, parts, target, residual)
 
     def dual_along(self, direction: FloatArray, alpha: float) -> float:
         """The best dual value along a direction (m,) on scaled rows."""
@@ -193,10 +185,20 @@ class Target:
         if not length > 0.0:
             return 0.0
         if self.radius == 0.0:
-            size = magnitude(seen, self.positive) + self.rounding * length
-            worst = largest_ratio(size[:, None], self.factor)
-            one = [np.array([value]) for value in (length, inner, alpha)]
-            return float(dual_of_ratio(worst, *one)[0])
+            rounding = self.rounding
+            if len(self.free):
+                rounding = rounding + self._free.doubt * self.training.lengths
+                inner -= self._free.doubt * self.null * length
+            bound = dual_bound(
+                seen[:, None],
+                np.array([length]),
+                np.array([inner]),
+                np.array([alpha]),
+                self.factor,
+                rounding,
+                self.positive,
+            )
+            return float(bound[0])
         size = magnitude(seen, self.positive)
         rest = (alpha * self.factor)[None]
         scale = feasible_scale(

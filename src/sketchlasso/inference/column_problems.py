@@ -231,7 +231,6 @@ class ColumnProblems:
             0.0,
             alpha=alphas.ravel()[rows],
             excluded=excluded,
-            rounded=True,
         )
         found = solve_or_raise(batch, settings=settings, chain=chain)
         return found.coef, found.relative_gap, found.status

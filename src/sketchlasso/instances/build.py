@@ -191,7 +191,6 @@ def _largest_alphas(
         penalty_factor=terms.penalty_factor,
         positive=terms.positive,
         loss=loss,
-        rounded=True,
     )
     return alpha_max(batch).reshape(t, r)
 
@@ -236,7 +235,6 @@ def _product(
         penalty_factor=terms.penalty_factor,
         positive=terms.positive,
         loss=loss,
-        rounded=True,
     )
     return ProblemSet(
         batch=batch,
@@ -351,7 +349,6 @@ def left_out_batch(
         penalty_factor=penalty_factor,
         excluded=excluded_rows(left_out, len(P)),
         positive=positive,
-        rounded=True,
     )
 
 

@@ -52,10 +52,6 @@ class Batch:
     positive : bool
         Whether coefficients must be >= 0.
     loss : {"sqrt", "squared"}
-    rounded : bool
-        Whether P is known up to rounding only, like that of a sketch. Unpenalised features whose
-        rows depend on each other up to that rounding are then taken for dependent; otherwise
-        this has to be proved, and nothing is proved of problems where it cannot.
     """
 
     P: RealArray
@@ -69,7 +65,6 @@ class Batch:
     excluded: SparseRows | None = None
     positive: bool = False
     loss: Loss = "sqrt"
-    rounded: bool = False
 
     def __post_init__(self) -> None:
         # Kernels are compiled once for arrays that may be written to and once for those that may
@@ -111,7 +106,6 @@ class Batch:
         excluded: sparse.sparray | None = None,
         positive: bool = False,
         loss: Loss = "sqrt",
-        rounded: bool = False,
     ) -> Batch:
         """Validate, broadcast and freeze the parts of a batch; see the class for shapes.
 
@@ -155,7 +149,6 @@ class Batch:
             excluded=_exclusions(excluded, size, n),
             positive=bool(positive),
             loss=loss,
-            rounded=bool(rounded),
         )
 
     def take(self, instances: IntArray | slice) -> Batch:

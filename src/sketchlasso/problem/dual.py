@@ -28,13 +28,15 @@ from sketchlasso.problem.formulas import (
     relative_gap,
     soft_threshold,
 )
+from sketchlasso.problem.full_problem import Unpenalised
 from sketchlasso.problem.objective import null_value, primal_value
-from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_rows
 from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
 
 TILE = 8
 # Threads share the features in multiples of this many.
 STRIP = 64
+# Rounding that moves a cleared point by less than this share does not count.
+CLEARED_SHARE = 1e-12
 
 
 class Bounds:
@@ -116,20 +118,20 @@ def feasible_dual(
     freed, moved, doubts = _free_unpenalised(batch, u, correlation)
     if moved.any():
         part = batch.take(np.flatnonzero(moved))
-        other = freed[moved]
+        other, doubt = freed[moved], doubts[moved]
         seen = _refined(part, other, correlate(part, other))
-        lost = np.zeros(part.n_instances)
-        for b, doubt in enumerate(doubts):
-            if doubt is not None:
-                of_columns, lost[b] = doubt
-                seen[b] = outward(seen[b], of_columns.astype(seen.dtype), batch.positive)
+        for b in map(int, np.flatnonzero(doubt > CLEARED_SHARE)):
+            reach = np.linalg.norm(part.rows(b, np.arange(part.n_features)), axis=1)
+            size = seen[b] if batch.positive else np.abs(seen[b])
+            seen[b] = size + (doubt[b] * np.linalg.norm(other[b])) * reach
         scales = _scales(part, other, seen, cleared=part.radius == 0)
         other *= scales[:, None]
         # Scaling alone is a valid answer too where the radius leaves unpenalised features room.
         better = (part.radius == 0) | (dual_value(part, other) > dual_value(part, point[moved]))
         chosen = np.flatnonzero(moved)[better]
         point[chosen], scale[chosen] = other[better], np.nan
-        unsure[chosen] = (scales * lost)[better]
+        lost = doubt * np.linalg.norm(other, axis=1) * np.linalg.norm(part.c, axis=1)
+        unsure[chosen] = lost[better]
     return point, scale, unsure
 
 
@@ -205,19 +207,19 @@ def _scales(
 
 def _free_unpenalised(
     batch: Batch, u: FloatArray, correlation: RealArray
-) -> tuple[FloatArray, BoolArray, list[tuple[FloatArray, float] | None]]:
+) -> tuple[FloatArray, BoolArray, FloatArray]:
     """Shrink the part of u seen by features of threshold zero until it fits the radius.
 
     What the penalised features use of the radius is left to them. Returns the points, which of
-    them moved, and the :func:`_doubts` of each that moved.
+    them moved, and how far (B,) a point of length one may be from one that such features do not
+    see.
     """
-    doubts: list[tuple[FloatArray, float] | None] = []
     # Instances of one row set share the rows of their unpenalised features.
-    spans: dict[tuple[int, bytes], UnpenalisedColumns] = {}
+    spans: dict[tuple[int, bytes], Unpenalised] = {}
     moved = np.zeros(batch.n_instances, dtype=bool)
     smooth = (batch.radius > 0) if batch.loss == "squared" else moved
     some_free = bool((batch.penalty_factor == 0).any())
-    freed = u.copy()
+    freed, doubts = u.copy(), np.zeros(batch.n_instances)
     for b in map(int, np.flatnonzero(((batch.alpha == 0) | some_free) & ~smooth)):
         thresholds = batch.thresholds(b)
         over = soft_threshold(correlation[b].astype(np.float64), thresholds, batch.positive)
@@ -229,29 +231,16 @@ def _free_unpenalised(
             shrinkage = 1.0 - left / violation
             key = int(batch.root_of[b]), free.tobytes()
             if key not in spans:
-                # Roots are computed, and with them the rows.
-                rounded = batch.rounded or batch.roots is not None
-                chosen = batch.unpenalised_rows(b, free)
-                spans[key] = unpenalised_rows(chosen, batch.positive, rounded)
-            rows = spans[key]
+                rows = batch.unpenalised_rows(b, free)
+                spans[key] = Unpenalised.of(rows.T, batch.positive)
+            span = spans[key]
             if shrinkage < 1.0:
-                freed[b] = u[b] - shrinkage * rows.projection(u[b][:, None])[:, 0]
+                freed[b] = u[b] - shrinkage * span.projection(u[b][:, None])[:, 0]
             else:
-                freed[b] = rows.clear(u[b][:, None])[:, 0]
-            doubts.append(_doubts(batch, b, rows, freed[b]) if shrinkage == 1.0 else None)
+                freed[b] = span.clear(u[b][:, None])[:, 0]
+                doubts[b] = span.doubt
             moved[b] = True
     return freed, moved, doubts
-
-
-def _doubts(
-    batch: Batch, b: int, rows: UnpenalisedColumns, u: FloatArray
-) -> tuple[FloatArray, float] | None:
-    """What unpenalised features leave in doubt of R u (n,) and of c'u; None where nothing."""
-    if not rows.in_doubt:
-        return None
-    length = float(np.linalg.norm(u))
-    seen = batch.rows(b, np.arange(batch.n_features)) @ rows.basis
-    return length * rows.doubt(seen), length * float(rows.doubt(batch.c[b][None] @ rows.basis)[0])
 
 
 def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = None) -> FloatArray:

@@ -6,13 +6,23 @@
                                                  1'W t = 0 (with an intercept)
 
 (x_j'W t <= alpha f_j alone where w >= 0). Every direction d that unpenalised columns do not
-see gives the feasible point a d with the largest a the constraints allow. At the optimum d is
-the residual r; where w interpolates r is zero and points nowhere, and d comes from what the
-optimum demands of the support A instead,
+see gives the feasible point a d with the largest a the constraints allow: :func:`lower_bounds`.
+At the optimum d is the residual r; where w interpolates r is zero and points nowhere, and d comes
+from what the optimum demands of the support A instead,
 
     x_j'W t = alpha f_j sign(w_j)   for j in A                                                  (S)
 
-as :mod:`sketchlasso.problem.tight_points` explains.
+With rows scaled by the roots of their weights, Z_A the columns, b = alpha f sign(w), p the shortest
+solution of Z_A'p = b and q the residual's direction less what Z_A sees of it, the points
+
+    t = p + beta q,   0 <= beta <= sqrt(1 - ||p||^2)
+
+meet these constraints whatever beta is (:func:`tight_points`): coefficients that are only nearly
+optimal cost nothing, while the residual has to be scaled down until its worst violation is gone.
+
+Rounding is counted once: a column may see rounding_of_sums(m) ||x_j|| ||d|| more than was computed.
+Columns without a penalty that depend on others up to 1e-13 of their length count as dependent; how
+far rounding may move a point that others hardly tell apart is counted, too.
 """
 
 from __future__ import annotations
@@ -22,9 +32,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import linalg, optimize
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.linalg.rows import centre
+from sketchlasso.linalg.rows import centre, lengths, rounding_of_sums
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.types import FloatArray
 
@@ -34,6 +45,15 @@ Values = TypeVar("Values", float, FloatArray)
 SMALL_RESIDUAL = 1e-3
 # Entries of the support's columns up to which the equations of its signs are solved.
 MOST_SIGN_ENTRIES = 4_000_000
+# Columns whose part in the fit is below this share of the largest are taken for zeros.
+SMALLEST_PART = 1e-9
+# A column of a support keeps no direction of its own below this share of its length, and a column
+# without a penalty below that one.
+DEPENDENT, DEPENDENT_FREE = 1e-10, 1e-13
+# A direction that keeps no more than this share of its length keeps rounding only.
+LOST_SHARE = 1e-10
+# A cleared direction of length one correlates with no unpenalised column by more than this.
+CLEARED_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -63,14 +83,31 @@ def full_primal(length: Values, alpha: Values, l1: Values) -> Values:
 def largest_ratio(seen: FloatArray, factor: FloatArray, positive: bool = False) -> FloatArray:
     """max_j |x_j'W d| / f_j (p,) over the penalised columns; without |.| where w >= 0.
 
-    `seen` (n, p) is x_j'W d of every column and direction, `factor` is (n,). A direction of length
-    one is optimal for the null model at every alpha from this one up.
+    `seen` (n, p) is x_j'W d of every column and direction, `factor` is (n,) or (n, p). A direction
+    of length one is optimal for the null model at every alpha from this one up.
     """
-    penalised = (factor > 0) & np.isfinite(factor)
-    if not penalised.all():
-        seen, factor = seen[penalised], factor[penalised]
+    limits = np.where((factor > 0) & np.isfinite(factor), factor, np.inf)
     size = seen if positive else np.abs(seen)
-    return np.asarray(np.max(size / factor[:, None], axis=0, initial=0.0))
+    ratios = size / (limits[:, None] if limits.ndim == 1 else limits)
+    return np.asarray(np.max(ratios, axis=0, initial=0.0))
+
+
+def dual_bound(
+    seen: FloatArray,
+    length: FloatArray,
+    inner: FloatArray,
+    alphas: FloatArray,
+    factor: FloatArray,
+    rounding: FloatArray,
+    positive: bool,
+) -> FloatArray:
+    """Dual values (p,) of directions d that unpenalised columns do not see, rounding counted.
+
+    `seen` (n, p) is x_j'W d, `length` (p,) is ||d||_W, `inner` (p,) is y'W d. A column may see
+    `rounding` (n,) times the length more than was computed.
+    """
+    size = (seen if positive else np.abs(seen)) + np.outer(rounding, length)
+    return dual_of_ratio(largest_ratio(size, factor, positive=True), length, inner, alphas)
 
 
 def dual_of_ratio(
@@ -111,8 +148,6 @@ class FullView:
     X: Any  # array, sparse matrix or BlockMatrix (m, n)
     weights: FloatArray  # (m,)
     fit_intercept: bool  # whether weighted means are taken off
-    # Whether entries of X are known up to rounding only, as after a standardisation.
-    rounded: bool
 
     @cached_property
     def root(self) -> FloatArray:
@@ -130,15 +165,11 @@ class FullView:
             values, _ = centre(values, self.weights)
         return self.root[:, None] * values
 
-    def entries(self, chosen: Any) -> FloatArray:
-        """The chosen columns (m, c) as they are."""
-        part = self.X[:, chosen]
-        part = part if isinstance(part, np.ndarray) else part.toarray()
-        return np.asarray(part, dtype=np.float64)
-
     def columns(self, chosen: Any) -> FloatArray:
         """The chosen columns (m, c), centred and scaled."""
-        return self.scale(self.entries(chosen))
+        part = self.X[:, chosen]
+        part = part if isinstance(part, np.ndarray) else part.toarray()
+        return self.scale(np.asarray(part, dtype=np.float64))
 
     def centre(self, directions: FloatArray) -> FloatArray:
         """Directions on scaled rows less what an intercept sees of them."""
@@ -160,6 +191,122 @@ class FullView:
                 "them, so that nothing can be proved; scale that column down."
             )
         return seen
+
+
+@dataclass(frozen=True, eq=False)
+class Unpenalised:
+    """Columns of penalty zero, which a dual point must not correlate with."""
+
+    columns: FloatArray  # (m, q): of length one
+    basis: FloatArray  # (m, r): orthonormal, of their span
+    amplification: float  # of rounding, by columns that nearly depend on each other
+    positive: bool  # coefficients are >= 0: only a positive correlation is forbidden
+
+    @classmethod
+    def of(cls, columns: FloatArray, positive: bool) -> Unpenalised:
+        """From columns (m, q) on scaled rows, centred where there is an intercept."""
+        units = unit(columns)
+        units = units[:, units.any(axis=0)]
+        factors: Any = linalg.qr(units, mode="economic", pivoting=True, check_finite=False)
+        Q, R = factors[:2]
+        rank = int(np.sum(np.abs(np.diagonal(R)) > DEPENDENT_FREE))
+        inverse = linalg.solve_triangular(R[:rank, :rank], np.eye(rank), check_finite=False)
+        return cls(units, Q[:, :rank], float(np.linalg.norm(inverse)), positive)
+
+    @property
+    def doubt(self) -> float:
+        """How far a cleared direction of length one may be from a feasible one."""
+        return rounding_of_sums(len(self.columns)) * self.amplification
+
+    def projection(self, directions: FloatArray) -> FloatArray:
+        """Projection (m, p) of directions (m, p) on the span, or on the cone where w >= 0."""
+        if not self.positive:
+            return np.asarray(self.basis @ (self.basis.T @ directions))
+        rounding = rounding_of_sums(len(directions)) * np.linalg.norm(directions, axis=0)
+        fits = np.zeros((self.columns.shape[1], directions.shape[1]))
+        # SciPy's answer may be far off where only rounding is left to fit.
+        for i in np.flatnonzero((self.columns.T @ directions > rounding).any(axis=0)):
+            try:
+                fits[:, i] = optimize.nnls(self.columns, directions[:, i])[0]
+            except RuntimeError:  # no convergence: what remains is judged by what columns see
+                continue
+        return np.asarray(self.columns @ fits)
+
+    def clear(self, directions: FloatArray) -> FloatArray:
+        """Directions (m, p) without their projection, or zero where they would prove nothing.
+
+        Twice: the first pass leaves the rounding of the removed part behind.
+        """
+        size = np.linalg.norm(directions, axis=0)
+        for _ in range(2):
+            directions = directions - self.projection(directions)
+        left = np.linalg.norm(directions, axis=0)
+        seen = self.columns.T @ directions
+        worst = np.max(seen if self.positive else np.abs(seen), axis=0, initial=0.0)
+        lost = (left <= LOST_SHARE * size) | (worst > CLEARED_SHARE * left)
+        return np.where(lost, 0.0, directions)
+
+
+def lower_bounds(
+    view: FullView,
+    directions: FloatArray,
+    response: FloatArray,
+    alphas: FloatArray,
+    factor: FloatArray,
+    sizes: FloatArray,
+    free: Unpenalised | None,
+    positive: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """What directions (m, p) on scaled rows prove for penalties (p,), and what columns see (n, p).
+
+    This is what proves a gap on X. The response (m, p) or (m, 1) is centred and scaled, the factor
+    and the `sizes` ||x_j||_W are (n,), and `free` are the columns of factor zero.
+    """
+    directions = view.centre(directions)
+    if free is not None:
+        directions = view.centre(free.clear(directions))
+    length, inner = lengths(directions), np.sum(response * directions, axis=0)
+    seen = view.correlate(directions)
+    slack = rounding_of_sums(len(directions))
+    if free is not None:
+        slack += free.doubt
+        inner = inner - free.doubt * lengths(response) * length
+    return dual_bound(seen, length, inner, alphas, factor, slack * sizes, positive), seen
+
+
+def tight_points(
+    columns: FloatArray, importance: FloatArray, target: FloatArray, residual: FloatArray
+) -> list[FloatArray]:
+    """Points (m,) with columns't = target, the best for good coefficients first, or none.
+
+    Columns (m, s) and residual (m,) have rows scaled by the roots of their weights and are centred
+    where there is an intercept; the residual has length one. The importance (s,) decides which of
+    dependent columns are kept, and which count at all.
+    """
+    norms = lengths(columns)
+    largest = importance.max(initial=0.0)
+    used = np.flatnonzero((norms > 0) & (importance > SMALLEST_PART * largest))
+    if len(used) == 0:
+        return [residual]
+    sizes = importance[used] / largest
+    factors: Any = linalg.qr(
+        columns[:, used] / norms[used] * sizes, mode="economic", pivoting=True, check_finite=False
+    )
+    Q, R, order = factors
+    pivots = np.abs(np.diagonal(R))
+    fails = pivots <= DEPENDENT * sizes[order[: len(pivots)]]
+    rank = int(np.argmax(fails)) if fails.any() else len(pivots)
+    kept, basis = used[order[:rank]], Q[:, :rank]
+    wanted = target[kept] / norms[kept] * sizes[order[:rank]]
+    p = basis @ linalg.solve_triangular(R[:rank, :rank], wanted, trans="T", check_finite=False)
+    if not np.isfinite(p).all():
+        return []
+    # Twice: the first pass leaves the rounding of what it removes.
+    rest = residual - basis @ (basis.T @ residual)
+    rest -= basis @ (basis.T @ rest)
+    room = 1.0 - float(p @ p)
+    longest = [p + np.sqrt(room) * unit(rest[:, None])[:, 0]] if room > 0 else []
+    return [*longest, p, p + rest]
 
 
 def unit(directions: FloatArray) -> FloatArray:

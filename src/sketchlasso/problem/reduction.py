@@ -23,7 +23,7 @@ import numpy as np
 from sketchlasso.kernels.dense import reduce_stack
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import lengths
-from sketchlasso.problem.unpenalised import unpenalised_rows
+from sketchlasso.problem.full_problem import Unpenalised
 from sketchlasso.types import FloatArray
 
 # yy - c'c carries this relative rounding error; a smaller remainder is taken as zero.
@@ -77,7 +77,7 @@ class ProjectedOut:
 
 def project_out(root: FloatArray | None, c: FloatArray, rows: FloatArray) -> ProjectedOut:
     """Remove the span of the rows R_U (q, k) from an instance's root and c."""
-    basis = unpenalised_rows(rows, positive=False).basis.T
+    basis = Unpenalised.of(rows.T, positive=False).basis.T
     projector = np.eye(len(c)) - basis.T @ basis
     kept = projector if root is None else root @ projector
     return ProjectedOut(rows, basis, kept, np.asarray(projector @ c))

@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from sketchlasso.data.transform import column_lengths
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
-from sketchlasso.linalg.rows import replace_rows
+from sketchlasso.linalg.rows import replace_rows, rounding_of_sums
 from sketchlasso.problem.formulas import relative_gap
-from sketchlasso.problem.full_problem import dual_of_ratio, face_level, full_primal
+from sketchlasso.problem.full_problem import CLEARED_SHARE, dual_bound, face_level, full_primal
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.models import LinearModels
 from sketchlasso.solvers import Progress
@@ -89,6 +90,7 @@ class _Work:
             self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         self._shift = float(problems.y.mean()) if problems.fit_intercept else 0.0
         self._y = problems.y - self._shift
+        self._sizes = column_lengths(X, np.ones(X.shape[0]))
         self._near = self._columns_near(coef)
         self._face = _Face.of(problems, self._y, coef)
 
@@ -162,17 +164,24 @@ class _Work:
         residuals[here, rows] = 0.0
         seen = np.asarray(problems.X.T @ residuals.T).T
         seen -= np.multiply.outer(residuals.sum(axis=1), self._means)
-        size = seen if problems.positive else np.abs(seen)
         alpha, lengths = problems.alpha[rows], np.linalg.norm(residuals, axis=1)
         owner = np.repeat(here, np.diff(coef.indptr))
         shares = factor[owner, coef.indices] * np.abs(coef.data)
         l1 = np.bincount(owner, shares, minlength=len(rows)).astype(np.float64)
-        # A column without a penalty must have no correlation with the residual but rounding.
-        free = (factor == 0) & (size <= 1e-12 * np.sqrt(m) * lengths[:, None])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worst = np.max(np.where(free, 0.0, size / factor), axis=1)
-        inner = residuals @ self._y
-        dual = dual_of_ratio(worst, lengths, inner, alpha)
+        inner, sizes = residuals @ self._y, self._sizes
+        dual = dual_bound(
+            seen.T,
+            lengths,
+            inner,
+            alpha,
+            factor.T,
+            rounding_of_sums(m) * sizes,
+            problems.positive,
+        )
+        # Columns without a penalty must see nothing of the residual but rounding.
+        size = seen if problems.positive else np.abs(seen)
+        allowed = CLEARED_SHARE * np.multiply.outer(lengths, sizes)
+        dual[((factor == 0) & (size > allowed)).any(axis=1)] = 0.0
         gap = relative_gap(full_primal(lengths, alpha, l1), dual, np.linalg.norm(null, axis=1))
         return intercept, gap
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sketchlasso.problem.unpenalised import unpenalised_columns
+from sketchlasso.problem.full_problem import Unpenalised
 
 
 def test_a_direction_that_is_clear_already_stays_as_it_is():
@@ -10,7 +10,8 @@ def test_a_direction_that_is_clear_already_stays_as_it_is():
     rng = np.random.default_rng(0)
     for _ in range(100):
         columns = rng.normal(size=(100, 2))
-        free = unpenalised_columns(columns, np.ones(100), True, positive=True, rounded=True)
+        columns -= columns.mean(axis=0)
+        free = Unpenalised.of(columns, positive=True)
         clear = rng.normal(size=(100, 20))
         clear -= clear.mean(axis=0)
         clear -= free.basis @ (free.basis.T @ clear)

@@ -21,7 +21,9 @@ def test_every_row_is_solved_where_the_fit_is_exact(m, n, noise):
         for row in (0, m // 2, m - 1):
             rest = np.delete(np.arange(m), row)
             refit = solve_exact(X[rest], y[rest], np.array([alpha]), tol=1e-9)
+            assert refit.relative_gap[0] <= 1e-9
             again = certify(X[rest], y[rest], refit.coef, alpha, fit_intercept=True)
-            assert again.relative_gap[0] <= 1e-8
+            assert again.dual[0] <= refit.primal[0] * (1 + 1e-12)
+            assert again.primal[0] == pytest.approx(refit.primal[0], rel=1e-9)
             expected = X[row] @ refit.coef.toarray()[0] + refit.intercept[0]
             assert found.predictions[row] == pytest.approx(expected, abs=1e-3 * np.abs(y).max())
