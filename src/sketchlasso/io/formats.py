@@ -64,6 +64,8 @@ UNDERSTOOD = {
     "svmlight": {"index_base", "n_features", "multilabel", "dtype", "encoding"},
     "bag-of-words": {"vocabulary", "dtype"},
 }
+# Those of text tables that say how cells are split and read.
+TEXT = {"na", "decimal", "thousands", "clean", "separator", "header"}
 MATRICES_ONLY = {"index_base", "n_features", "multilabel", "vocabulary"}
 
 
@@ -199,7 +201,7 @@ def read_table(
         "dtype": dtype, "encoding": encoding, "index_base": index_base, "n_features": n_features,
         "multilabel": multilabel or None, "vocabulary": vocabulary,
     }  # fmt: skip
-    options = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {name: v for name, v in given.items() if v is not None}
     files = find_files(path, format)
     tables = []
     for file in files:
@@ -222,16 +224,7 @@ def read_table(
             cells=Cells(words, decimal, thousands, clean),
             layout=TextLayout(separator, header, text_encoding),
             format=format,
-            target=target,
-            drop=drop,
-            keep=keep,
-            id=id,
-            categorical=categorical,
-            impute=impute,
-            dtype=dtype,
-            encoding=encoding,
-            drop_constant=drop_constant,
-            drop_duplicates=drop_duplicates,
+            **{name: value for name, value in options.items() if name not in TEXT},
         )
     return tables[0] if len(tables) == 1 else _stacked(tables)
 

@@ -268,25 +268,20 @@ def read_named_columns(
     cells: Cells,
     layout: TextLayout,
     format: str | None,
-    target: Column | None,
-    drop: Column | Sequence[Column],
-    keep: Column | Sequence[Column] | None,
-    id: Column | None,
-    categorical: Column | Sequence[Column],
-    impute: str | None,
-    dtype: DTypeLike | None,
-    encoding: Encoding | None,
-    drop_constant: bool,
-    drop_duplicates: bool,
+    categorical: Column | Sequence[Column] = (),
+    impute: str | None = None,
+    dtype: DTypeLike | None = None,
+    encoding: Encoding | None = None,
+    drop_constant: bool = False,
+    drop_duplicates: bool = False,
+    **roles: Any,
 ) -> Table:
     """Read a table with named columns: see :func:`sketchlasso.io.read_table`."""
     files = find_files(paths, format)
     title = title_of(files[0]) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
     frame = read_frames(files, format, layout)
     names, width = frame.names, frame.data.num_columns
-    columns = choose_columns(
-        title, names, width, target=target, drop=drop, keep=keep, id=id, encoding=encoding
-    )
+    columns = choose_columns(title, names, width, encoding=encoding, **roles)
     as_text = set(find_columns(title, names, width, categorical, "categorical"))
     cells = replace(cells, comma=frame.comma)
     rules: Sequence[ColumnRule] = () if encoding is None else encoding.columns
