@@ -17,6 +17,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX s
         ("fit - --target price <&-", 3, "standard input is empty"),
         ("fit {data} --target price <&- 2>&-", 0, ""),
         ("fit {data} --target price > /dev/full", 3, "No space left on device"),
+        ("--help > /dev/full", 3, "No space left on device"),
+        ("--version > /dev/full", 3, "No space left on device"),
         ("fit {data} --target price -o gone.model", 3, "the current folder was deleted"),
     ],
 )

@@ -81,11 +81,11 @@ def exit_of(error: Exception) -> Exit:
 def main() -> None:
     """Run the command line; errors end in one line on stderr and an exit code."""
     _check_process()
-    if sys.argv[1:] in (["--version"], ["-V"]):  # at once, without Typer
-        print(sketchlasso.__version__)
-        return
     signal.signal(signal.SIGINT, _interrupt)
     try:
+        if sys.argv[1:] in (["--version"], ["-V"]):  # at once, without Typer
+            print(sketchlasso.__version__, flush=True)
+            return
         from sketchlasso.interfaces.app import app
 
         app()
@@ -95,6 +95,10 @@ def main() -> None:
         _end(str(MissingExtraError("the command line", error.name, "cli")), Exit.MISSING_EXTRA)
     except Interrupted as stop:
         _end(str(stop) or "interrupted before the end.", Exit.INTERRUPTED)
+    except OSError as problem:
+        # Flushing stdout at exit must not fail, too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _end(f"standard output could not be written ({problem.strerror}).", Exit.BAD_FILE)
 
 
 def _check_process() -> None:
