@@ -199,6 +199,8 @@ def _read_text(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> F
     header = layout.header
     if header is None:
         header = has_header(firsts[0], firsts[1] if len(firsts) > 1 else None)
+    if header and len(firsts) > 1 and len(firsts[1]) == len(firsts[0]) + 1:
+        firsts[0].insert(0, "")  # R writes no name above the names of rows
     labels = [str(position) for position in range(len(firsts[0]))]
     with failures(path, kind):
         data = text.read_csv(

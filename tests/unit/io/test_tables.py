@@ -244,6 +244,8 @@ def test_headers_and_separators(text):
     assert read_table(text("\ufeffa,b\r\n1,2\r\n")).feature_names == ("a", "b")
     assert read_table(text("größe\n1\n".encode("latin-1")), text_encoding="latin-1").feature_names
     assert read_table(text("größe,b\n1,2\n".encode("utf-16"))).feature_names == ("größe", "b")
+    of_r = read_table(text('"a" "b"\n"r1" 1 2\n"r2" 3 4\n'), separator=" ", id=0)
+    assert of_r.feature_names == ("a", "b") and of_r.ids.tolist() == ["r1", "r2"]
     wide = ",".join(f"column{i}" for i in range(20_000))
     assert read_table(text(wide + "\n" + ",".join(["1.5"] * 20_000))).shape == (1, 20_000)
 
