@@ -394,7 +394,27 @@ def test_scores_continue_after_an_interruption(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_bad_input_is_refused_in_one_sentence(wide, found):
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"score_alpha": "small"}, "score_alpha must be 'auto' or a number > 0, not 'small'"),
+        ({"score_alpha": -1}, "score_alpha must be 'auto' or a number > 0, not -1"),
+        ({"score_alpha": 1e-9}, "larger score_alpha"),
+        ({"initial": "b"}, "initial holds something that is not a number"),
+        ({"initial": np.zeros(89)}, r"initial has shape \(89,\)"),
+        ({"noise": -1.0}, "noise must be a finite number > 0, not -1.0"),
+        ({"scores": np.ones((60, 3))}, r"scores has shape \(60, 3\)"),
+        ({"features": [1, 2, 3], "scores": sparse.csr_array((90, 90))}, r"shape \(3, 90\)"),
+        ({"errors": "hc3"}, "'hc3'"),
+        ({"feature_names": ["a", "b", "c"]}, "3 names were given"),
+    ],
+)
+def test_bad_options_are_refused_in_one_sentence(wide, options, sentence):
+    with pytest.raises(InvalidInputError, match=sentence):
+        desparsified(*wide, **options)
+
+
+def test_data_without_an_answer_are_refused_in_one_sentence(wide):
     X, y = wide
 
     def refused(*args, **kwargs):
@@ -406,33 +426,28 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     double[:, 7] = 5.0 - 3.0 * X[:, 2]
     assert "columns x2 and x7 are the same" in refused(double, y)
     assert "columns x2 and x7 are the same" in refused(sparse.csr_array(double), y)
+    few = np.column_stack([X[:, :8], X[:, 1] + X[:, 4]])
+    assert "columns x1, x4, x8 are exact combinations of each other" in refused(few, y)
     assert "y is constant" in refused(X, np.ones(60))
-    assert "score_alpha must be 'auto' or a number > 0, not 'small'." in refused(
-        X, y, score_alpha="small"
-    )
-    assert "score_alpha must be 'auto' or a number > 0, not -1." in refused(X, y, score_alpha=-1)
-    for name in ("initial", "noise", "scores"):
-        assert f"{name} holds something that is not a number" in refused(X, y, **{name: "b"})
-    assert "larger score_alpha" in refused(X, y, score_alpha=1e-9)
-    assert "'hc3'" in refused(X, y, errors="hc3")
-    assert "3 names were given" in refused(X, y, feature_names=["a", "b", "c"])
-    assert "initial has shape (89,)" in refused(X, y, initial=np.zeros(89))
-    assert "noise must be a finite number > 0, not -1.0." in refused(X, y, noise=-1.0)
-    assert "scores has shape (60, 3)" in refused(X, y, scores=np.ones((60, 3)))
     blocks = BlockMatrix.from_arrays([X[:30], X[30:]])
     assert "alpha must be 'pivotal' or numbers > 0, not 'rigorous'." in refused(
         blocks, y, alpha="rigorous"
     )
-    assert "shape (3, 90)" in refused(X, y, features=[1, 2, 3], scores=sparse.csr_array((90, 90)))
-    for level in (0.0, 1.0, 95, -0.5):
-        assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)
-        assert "strictly" in refusal(InvalidInputError, found.simultaneous, level)
-    assert "'fdr'" in refusal(InvalidInputError, found.adjusted, "fdr")
-    assert "must be a whole number >= 100, not 5;" in refusal(
-        InvalidInputError, found.group_test, [0], n_draws=5
-    )
-    assert "group" in refusal(InvalidInputError, found.group_test, [90])
-    assert "group" in refusal(InvalidInputError, found.group_test, [])
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "sentence"),
+    [
+        ("interval", (95,), "strictly between 0 and 1"),
+        ("simultaneous", (0.0,), "strictly between 0 and 1"),
+        ("adjusted", ("fdr",), "'fdr'"),
+        ("group_test", ([90],), "group must be positions from 0 to 89"),
+        ("group_test", ([],), "group must be positions from 0 to 89"),
+    ],
+)
+def test_questions_without_an_answer_are_refused(found, method, arguments, sentence):
+    with pytest.raises(InvalidInputError, match=sentence):
+        getattr(found, method)(*arguments)
 
 
 @pytest.mark.parametrize("shape", [(200, 12), (40, 50)])
