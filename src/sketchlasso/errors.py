@@ -13,7 +13,7 @@
     SketchlassoWarning (also UserWarning)
     |-- InaccurateWarning                     a result whose duality gap missed the tolerance
     |-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
-    |-- EmptyModelWarning                     a radius that keeps every feature out of a fit
+    |-- EmptyModelWarning                     a fit without a feature
     |-- DeviceWarning                         no GPU where one was requested
     |-- DuplicateColumnWarning                two columns that are equal up to sign and scale
     |-- UncertainIntervalWarning              intervals that may not cover as often as they say
@@ -174,7 +174,7 @@ class GridEdgeWarning(SketchlassoWarning):
 
 
 class EmptyModelWarning(SketchlassoWarning):
-    """A sketch's radius leaves no feature where the full problem chooses some."""
+    """A model has no feature: because of its penalty, a sketch's radius or a constant response."""
 
 
 class DeviceWarning(SketchlassoWarning):

@@ -43,5 +43,15 @@ def held_back() -> Iterator[list[Warning]]:
         _thread.held = before
 
 
+@contextmanager
+def not_warning_of(kind: type[Warning]) -> Iterator[None]:
+    """Drop warnings of a kind: those of models that are a means to an end."""
+    with held_back() as found:
+        yield
+    for warning in found:
+        if not isinstance(warning, kind):
+            warn_user(warning)
+
+
 def _package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, sparse
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,15 +15,16 @@ from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, spread
 from sketchlasso.errors import EmptyModelWarning, InaccurateWarning
 from sketchlasso.estimators.blocks import in_memory, linear_values, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport
-from sketchlasso.estimators.parameters import Specification
-from sketchlasso.estimators.task import Prepared, prepare, sketch_method, task_of
+from sketchlasso.estimators.parameters import Radii, Specification
+from sketchlasso.estimators.task import Prepared, prepare, problem_of, sketch_method
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.cross_validation import fit_all
-from sketchlasso.results.fitting import Path, Task
 from sketchlasso.results.full_data import certify_with_bound
-from sketchlasso.results.radius_policy import RadiusPolicy
+from sketchlasso.results.path import Grid, Path, Problem
+from sketchlasso.results.radius import RadiusPolicy
+from sketchlasso.results.refits import Refitter
+from sketchlasso.results.search import fit_all
 from sketchlasso.sketches import Sketch
-from sketchlasso.types import FloatArray, IntArray, SparseRows
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
 # An empty model with a larger gap in the full problem is not that problem's solution.
@@ -120,21 +120,19 @@ def fit_response(
     sketch: Sketch | None,
     alpha: float,
     radius: RadiusPolicy | None = None,
-    start: SparseRows | None = None,
-    near: float | None = None,
 ) -> Attributes:
     """Fit responses that share a sketch and a penalty on all rows, in the units of the user.
 
     The responses are the `columns` (t,) of ``data.Y``; the radius is that of the specification by
-    default; `start` (t, n) are coefficients near the solution of the full problem, and `near` is a
-    radius near the realised one. Returns arrays (t, ...): coef, intercept, alpha, radius, dual_gap,
-    full_gap and n_iter; with ``relaxed`` also penalised_coef and penalised_intercept.
+    default. Returns arrays (t, ...): coef, intercept, alpha, radius, dual_gap, full_gap and n_iter;
+    with ``relaxed`` also penalised_coef and penalised_intercept.
     """
-    task = replace(task_of(spec, data, columns, sketch, [alpha]), start=start, near=near)
-    radii = data.radius_in_units(spec.radius) if radius is None else radius
+    problem = problem_of(spec, data, columns, sketch)
+    radii: Radii = data.radius_in_units(spec.radius) if radius is None else radius
     if sketch is None and spec.sketch is not None:
         radii = None
-    path = fit_all(task, sketch, radii, task.all_rows)
+    path = fit_all(problem, Grid([alpha], radii=radii), sketch, problem.all_rows)
+    path.warn_if_unsolved()
     coef, intercept = path.models.coef.toarray(), path.models.intercept
     units = data.y_units[columns]
     found: Attributes = {
@@ -146,7 +144,7 @@ def fit_response(
         "n_iter": path.n_iter,
     }
     if data.given is None:
-        found["full_gap"] = _full_gap(path, task)
+        found["full_gap"] = _full_gap(path, problem)
     else:
         # The gap is that of the user's coefficients on the user's data.
         found["full_gap"] = certify_with_bound(
@@ -171,31 +169,56 @@ def fit_response(
     }
 
 
-def _full_gap(path: Path, task: Task) -> FloatArray:
+def _full_gap(path: Path, problem: Problem) -> FloatArray:
     """Relative gaps (t,) in the problem without a sketch, which without one are proved already."""
     if path.proved:
         return path.relative_gap
-    return path.certificate(task.X, task.Y, task.weights).relative_gap
+    return path.certificate(problem.X, problem.Y, problem.weights).relative_gap
 
 
-def warn_of_empty_models(fits: Sequence[Fitted]) -> None:
-    """Warn where a radius leaves no feature although the full problem chooses some."""
+def empty_models(found: Attributes) -> BoolArray:
+    """Which models (t,) have no feature."""
+    coef = found["penalised_coef" if "penalised_coef" in found else "coef"]
+    return np.asarray(~coef.any(axis=1))
+
+
+def warn_of_empty_models(fits: Sequence[Fitted], constant: BoolArray) -> None:
+    """Warn of models without a feature, for all of one cause together.
+
+    Responses that are `constant` (t,) have no other.
+    """
     radii: list[float] = []
-    for _, found in fits:
-        coef = found["penalised_coef" if "penalised_coef" in found else "coef"]
+    alphas: list[float] = []
+    flat, total = 0, sum(len(columns) for columns, _ in fits)
+    for columns, found in fits:
+        empty = empty_models(found)
         # Where the problem without a radius has features, only the radius keeps them out.
-        empty = ~coef.any(axis=1) & (found["full_gap"] > EMPTY_GAP) & (found["radius"] > 0)
-        radii += found["radius"][empty].tolist()
-    if not radii:
-        return
-    total = sum(len(columns) for columns, _ in fits)
-    whose = "the model has" if total == 1 else f"{len(radii)} of {total} models have"
-    warn_user(
-        EmptyModelWarning(
-            f"{whose} no feature because of the sketch's radius ({max(radii):.3g}), but the full "
-            "problem has some at this penalty; use sketch=None, a larger rank or a smaller radius."
+        radius = empty & (found["full_gap"] > EMPTY_GAP) & (found["radius"] > 0)
+        flat += int(np.count_nonzero(constant[columns]))
+        radii += found["radius"][radius].tolist()
+        alphas += found["alpha"][empty & ~radius & ~constant[columns]].tolist()
+
+    def whose(count: int) -> str:
+        return "the model has" if total == 1 else f"{count} of {total} models have"
+
+    if radii:
+        warn_user(
+            EmptyModelWarning(
+                f"{whose(len(radii))} no feature because of the sketch's radius ({max(radii):.3g}),"
+                " but the full problem has some at this penalty; use sketch=None, a larger rank "
+                "or a smaller radius."
+            )
         )
-    )
+    if alphas:
+        warn_user(
+            EmptyModelWarning(
+                f"{whose(len(alphas))} no feature, with one prediction for every row: none "
+                f"outweighs the penalty ({max(alphas):.3g}); use a smaller one, unless no feature "
+                "is to be expected."
+            )
+        )
+    if flat:
+        warn_user(EmptyModelWarning(f"{whose(flat)} no feature, because the response is constant."))
 
 
 def keep_fits(estimator: LinearModel, fits: Sequence[Fitted], single: bool) -> None:
@@ -232,13 +255,6 @@ def refit_on_support(
         )
         residual = y - data.X[:, support] @ coef[support]
         return coef, float(weights @ residual / weights.sum()) if fit_intercept else 0.0
-    chosen = data.X[:, support]
-    dense = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
-    columns = np.asarray(dense, dtype=np.float64)
-    means = weights @ columns / weights.sum() if fit_intercept else np.zeros(len(support))
-    root = np.sqrt(weights)
-    A, b = root[:, None] * (columns - means), root * (y - mean)
-    values = optimize.nnls(A, b)[0] if terms.positive else np.linalg.lstsq(A, b, rcond=None)[0]
     relaxed = np.zeros_like(coef)
-    relaxed[support] = values
-    return relaxed, mean - float(means @ values)
+    relaxed[support], intercept = Refitter(data.X, weights, support, terms).refit(y, support)
+    return relaxed, intercept

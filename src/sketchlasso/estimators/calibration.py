@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sketchlasso.data import BlockMatrix, as_rows
-from sketchlasso.errors import InvalidInputError, unaccepted
+from sketchlasso.errors import EmptyModelWarning, InvalidInputError, unaccepted
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values
 from sketchlasso.estimators.callbacks import Watcher
@@ -25,6 +25,7 @@ from sketchlasso.results.left_out import left_out_models
 from sketchlasso.results.models import LinearModels
 from sketchlasso.solvers import Progress
 from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.warn import not_warning_of
 
 IntervalMethod: TypeAlias = Literal["jackknife+", "cv+", "split"]
 
@@ -201,7 +202,8 @@ def _one_by_one(
         train, test = row_set.train(rows.n_samples), row_set.test
         model: Any = clone(again)
         model.verbose = False  # a subclass may not have it among its parameters
-        model.fit(X[train], y[train])
+        with not_warning_of(EmptyModelWarning):
+            model.fit(X[train], y[train])
         predicted = np.asarray(model.predict(X[test])).reshape(len(test), t)
         residuals[test], groups[test] = Y[test] - predicted, number
         coefs.append(sparse.csr_array(np.atleast_2d(model.coef_)))

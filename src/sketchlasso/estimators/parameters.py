@@ -16,8 +16,8 @@ from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, r
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.fitting import penalty_count
-from sketchlasso.results.radius_policy import RadiusLike, given_radius
+from sketchlasso.results.path import Grid
+from sketchlasso.results.radius import RadiusLike, given_radius
 from sketchlasso.results.scores import Metric
 from sketchlasso.sketches import Sketch, SketchMethod
 from sketchlasso.solvers import Settings, Solver
@@ -140,7 +140,7 @@ class SearchSpecification(Specification):
     @property
     def spaces_alphas(self) -> bool:
         """Whether `alphas` is a number of penalties to space automatically."""
-        return penalty_count(self.alphas) is not None
+        return Grid(self.alphas).count is not None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -148,7 +148,8 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
     if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
         names, each = ", ".join(map(repr, NAMED)), f", or one for each of the {t} targets"
         accepted = f"{names} or a finite number > 0 (or 0, on a sketch){each if t > 1 else ''}"
-        raise unaccepted("alpha", alpha, accepted)
+        given = alpha if values.size <= 10 else f"an array of shape {values.shape}"
+        raise unaccepted("alpha", given, accepted)
     return np.broadcast_to(values / data.penalty_unit, (t,))
 
 

@@ -115,7 +115,9 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
         See `radii` of :func:`cross_validate`.
     relaxed : bool
         Refit by least squares on the selected features (the post-LASSO): `coef_` are those of
-        the refit, `penalised_coef_` those before it.
+        the refit, `penalised_coef_` those before it. A search over penalties refits the models of
+        every fold, with up to 1,000 features, so that its scores and predictions are those of
+        refits.
     solver : str
         See :func:`solve`.
     tol : float

@@ -172,5 +172,5 @@ def fit_responses(spec: SingleSpecification, data: Prepared) -> tuple[list[Fitte
             used = 1.0 if unneeded else level
             fit = fit_response(spec, data, part, sketch, used)
             fits.append((part, {**fit, "alpha": 0.0 * fit["alpha"]} if unneeded else fit))
-    warn_of_empty_models(fits)
+    warn_of_empty_models(fits, constant)
     return fits, data.original_sketch(first, spec.ready)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,27 +12,35 @@ from scipy import sparse
 from sketchlasso.cluster import active_engine
 from sketchlasso.data import as_rows
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError, unaccepted
-from sketchlasso.estimators.base import Attributes, Fitted, fit_response
+from sketchlasso.estimators.base import (
+    Attributes,
+    Fitted,
+    empty_models,
+    fit_response,
+    warn_of_empty_models,
+)
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import SearchSpecification
-from sketchlasso.estimators.task import Prepared, SketchPlan, sketch_plans, task_of
+from sketchlasso.estimators.task import Prepared, SketchPlan, problem_of, sketch_plans
 from sketchlasso.instances import RowSet, RowSets, shuffled_folds, splitter_rows
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_items, thread_count
 from sketchlasso.problem.terms import check_alphas
 from sketchlasso.results import Choice, CrossValidation
-from sketchlasso.results.cross_validation import searched
-from sketchlasso.results.fitting import FoldBases, Guide
-from sketchlasso.results.stage_progress import SharedProgress
-from sketchlasso.results.staged import KEPT_BYTES, continued, kept_bytes
+from sketchlasso.results.path import Grid
+from sketchlasso.results.progress import SharedProgress
+from sketchlasso.results.radius import RadiusPolicy
+from sketchlasso.results.refits import refitted
+from sketchlasso.results.search import searched
+from sketchlasso.results.sketched import fold_bases
 from sketchlasso.sketches import Sketch
-from sketchlasso.solvers.solution import warn_of_ending
+from sketchlasso.sketches.response import RowsBase
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
 FOLDS = 5  # as in scikit-learn
-# Responses that are searched from the start; the others begin where these ended.
-GUIDES = 2
+# Bytes of the sketches that searches side by side may keep.
+KEPT_BYTES = 2 << 30
 # Up to this many features of a model on a sketch, on average over the folds, X itself is searched,
 # too: models of that size take little time there.
 SMALL_MODEL = 1000
@@ -44,8 +51,8 @@ MOST_NAMED = 10
 
 # The best penalty, at an end of its grid, a remark about it, and what to do.
 Edge: TypeAlias = "tuple[float, str, str]"
-# Fits of the responses that share a sketch, where searches of others may begin, and the sketch.
-Searched: TypeAlias = "tuple[list[Fitted], list[Guide], Sketch | None]"
+# Fits of the responses that share a sketch, and the sketch.
+Searched: TypeAlias = "tuple[list[Fitted], Sketch | None]"
 
 
 def choose(
@@ -72,26 +79,25 @@ def choose(
     plans = sketch_plans(spec, data)
     searches = (2 if _may_do_without(spec, data) else 1) * len(plans)
     progress = SharedProgress(spec.report, parts=searches) if len(plans) > 1 else None
-    threads = _searches_at_once(spec, data, rows, plans)
-    bases = FoldBases() if progress is not None else None
-    parts: list[Searched] = []
+    first = plans[0][1]()
+    # What the sketches of the folds share, where several responses have sketches of their own.
+    bases = None
+    if progress is not None and first is not None and first.response_rank:
+        bases = fold_bases(data.X, first, rows)
 
-    def search(guide: Guide | None, plan: SketchPlan) -> Searched:
-        own = spec if progress is None else replace(spec, report=progress.part())
-        return _search(own, data, rows, plan, guide, bases)
+    def search(plan: SketchPlan) -> Searched:
+        each = spec if progress is None else replace(spec, report=progress.part())
+        return _search(each, data, rows, plan, bases)
 
     stop = progress.stop if progress is not None else lambda: None
-    for some in (plans[:GUIDES], plans[GUIDES:]):
-        # Where the search with the largest radius ended.
-        earlier = [guide for _, guides, _ in parts for guide in guides]
-        guide = max(earlier, key=lambda guide: guide.best, default=None)
-        parts += map_items(partial(search, guide), some, threads, stop)
+    parts = map_items(search, plans, _searches_at_once(spec, data, first, len(plans)), stop)
     if progress is not None:
         progress.end()
-    fits: list[Any] = [fit for some, _, _ in parts for fit in some]
+    fits: list[Any] = [fit for some, _ in parts for fit in some]
     predictions = np.full((data.n_given, data.Y.shape[1]), np.nan)
     longest = max(found["alphas"].shape[1] for _, found in fits)
-    _warn_at_the_edge({int(own[0]): found.pop("edge") for own, found in fits}, classes)
+    warn_of_empty_models(fits, data.constant_responses(spec.terms.fit_intercept))
+    _warn_at_the_edge({int(columns[0]): found.pop("edge") for columns, found in fits}, classes)
     for columns, found in fits:
         predictions[data.rows[:, None], columns] = found.pop("predictions").T
         _continue(found, longest)
@@ -100,19 +106,17 @@ def choose(
 
 
 def _searches_at_once(
-    spec: SearchSpecification, data: Prepared, rows: RowSets, plans: list[SketchPlan]
+    spec: SearchSpecification, data: Prepared, sketch: Sketch | None, count: int
 ) -> int:
     """How many sketches to search at the same time: as many as there are threads, or one.
 
     A single search cannot keep all cores busy: it waits for its slowest fold at every stage.
     """
-    if spec.device != CPU or data.in_blocks or len(plans) < max(2, thread_count(spec.n_jobs)):
+    threads, engine = thread_count(spec.n_jobs), active_engine()
+    alone = spec.device != CPU or data.in_blocks or (engine is not None and engine.remote)
+    if alone or sketch is None or count < max(2, threads):
         return 1
-    engine, sketch = active_engine(), plans[0][1]()
-    if sketch is None or (engine is not None and engine.remote):
-        return 1
-    fitting = KEPT_BYTES // kept_bytes(data.X, sketch, len(rows))
-    return int(max(1, min(thread_count(spec.n_jobs), fitting)))
+    return int(max(1, min(threads, KEPT_BYTES // (8 * FOLDS * sketch.rank * sum(sketch.shape)))))
 
 
 def _search(
@@ -120,35 +124,55 @@ def _search(
     data: Prepared,
     rows: RowSets,
     plan: SketchPlan,
-    guide: Guide | None,
-    bases: FoldBases | None,
+    bases: list[RowsBase] | None,
 ) -> Searched:
     """Cross-validate the responses that share a sketch, and fit them at their choices."""
     columns, make = plan
     sketch = make()
     alphas = spec.alphas if spec.spaces_alphas else check_alphas(spec.alphas) / data.penalty_unit
-    task = task_of(spec, data, columns, sketch, alphas, searching=True)
-    found = searched(
-        replace(task, alpha_min_ratio=spec.alpha_min_ratio, guide=guide, bases=bases),
-        sketch,
-        data.radius_in_units(spec.radius) if sketch is not None or spec.sketch is None else None,
-        rows,
-        tuple(dict.fromkeys((spec.scoring, "mse"))),
-    )
-    guides = [found.guide(place) for place in range(len(columns))] if bases is not None else []
+    radii = data.radius_in_units(spec.radius)
+    if sketch is None and spec.sketch is not None:
+        radii = None
+    problem = problem_of(spec, data, columns, sketch, searching=True)
+    grid = Grid(alphas, spec.alpha_min_ratio, radii)
+    metrics: Any = tuple(dict.fromkeys((spec.scoring, "mse")))
+    found = searched(problem, grid, sketch, rows, metrics, bases if sketch is not None else None)
+    if spec.relaxed:
+        found = refitted(found, problem, metrics)
     if sketch is not None and _may_do_without(spec, data):
         rival = _on_all_of_x(spec, data, rows, columns, found)
         found, sketch = (found, sketch) if rival is None else (rival, None)
+    found.fits.warn_if_unsolved()
     fits = []
     for place, column in enumerate(columns.tolist()):
         choices = {rule: found.best(spec.scoring, place, rule) for rule in ("min", "1se")}
-        used, own = choices[spec.selection], np.array([column])
-        grid: dict[str, Any] = _grid_attributes(spec, data, found, place, column, choices)
-        grid["edge"] = _at_the_edge(spec, data, found, place, column, choices["min"])
-        start, near = found.start_of(place, used), found.radius_near(place, used)
-        fitted = fit_response(spec, data, own, sketch, used.alpha, used.radius, start, near)
-        fits.append((own, grid | fitted))
-    return fits, guides, sketch
+        used, response = choices[spec.selection], np.array([column])
+        search: dict[str, Any] = _grid_attributes(spec, data, found, place, column, choices)
+        search["edge"] = _at_the_edge(spec, data, found, place, column, choices["min"])
+        if sketch is None:
+            fitted = fit_response(spec, data, response, None, used.alpha)
+        else:
+            scored, scaled = _radius_of_all(data, rows, found, place, used)
+            fitted = fit_response(spec, data, response, sketch, used.alpha, scaled)
+            features = found.n_nonzero[:, place, used.radius_index, used.alpha_index]
+            if empty_models(fitted)[0] and features.all():
+                fitted = fit_response(spec, data, response, sketch, used.alpha, scored)
+        fits.append((response, search | fitted))
+    return fits, sketch
+
+
+def _radius_of_all(
+    data: Prepared, rows: RowSets, found: CrossValidation, response: int, used: Choice
+) -> tuple[RadiusPolicy, RadiusPolicy]:
+    """The radius that was scored, and that for all rows: a realised error is a length over rows."""
+    if used.radius.kind != "realised":
+        return used.radius, used.radius
+    scored = found.radius[:, response, used.radius_index, used.alpha_index]
+    all_of_them = data.row_weights.sum()
+    trained = [row_set.all_weights(rows.n_samples).sum() for row_set in rows]
+    scales = np.sqrt(all_of_them / np.array(trained))
+    radii = float(np.mean(scored)), float(np.mean(scored * scales))
+    return RadiusPolicy("given", radii[0]), RadiusPolicy("given", radii[1])
 
 
 def _may_do_without(spec: SearchSpecification, data: Prepared) -> bool:
@@ -174,13 +198,14 @@ def _on_all_of_x(
     at = (0, best.radius_index, best.alpha_index)
     if found.interrupted or found.n_nonzero[:, *at].mean() > SMALL_MODEL:
         return None
-    task = task_of(spec, data, columns, None, spec.alphas, searching=True)
-    task = replace(task, alpha_min_ratio=spec.alpha_min_ratio, quiet=True)
     # Shares of correct labels vary in jumps, and would lead the search to the smallest penalties.
-    rival = searched(task, None, None, rows, tuple(dict.fromkeys(("mse", spec.scoring))))
+    problem = problem_of(spec, data, columns, None, searching=True)
+    metrics: Any = tuple(dict.fromkeys(("mse", spec.scoring)))
+    rival = searched(problem, Grid(spec.alphas, spec.alpha_min_ratio), None, rows, metrics)
+    if spec.relaxed:
+        rival = refitted(rival, problem, metrics)
     if rival.interrupted or not rival.clearly_better(found, spec.scoring):
         return None
-    warn_of_ending(rival.fits.status, rival.fits.relative_gap)
     return rival
 
 
@@ -324,7 +349,8 @@ def _continue(found: Attributes, count: int) -> None:
     more = count - alphas.shape[1]
     if more == 0:
         return
-    found["alphas"] = continued(alphas, more)
+    step = alphas[:, -1:] / alphas[:, -2:-1]
+    found["alphas"] = np.hstack([alphas, alphas[:, -1:] * step ** np.arange(1, more + 1)])
     for name, unknown in (("mse_path", np.nan), ("score_path", np.nan), ("n_nonzero_path", 0)):
         padding = ((0, 0), (0, more), (0, 0))
         found[name] = np.pad(found[name], padding, constant_values=unknown)

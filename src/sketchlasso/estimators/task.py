@@ -28,8 +28,8 @@ from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import Radii, SearchSpecification, Specification
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.device import CPU
-from sketchlasso.results.fitting import Task
-from sketchlasso.results.radius_policy import radius_policies
+from sketchlasso.results.path import Problem
+from sketchlasso.results.radius import radius_policies
 from sketchlasso.sketches import Sketch, extend_sketch
 from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
@@ -218,32 +218,29 @@ def _standardizes(standardize: bool | Literal["auto"], ready: Sketch | None, X: 
     return not (X.sparse if isinstance(X, BlockMatrix) else sparse.issparse(X))
 
 
-def task_of(
+def problem_of(
     spec: Specification,
     data: Prepared,
     columns: IntArray,
     sketch: Sketch | None,
-    alphas: int | ArrayLike,
     *,
     searching: bool = False,
-) -> Task:
-    """The fit of the responses ``data.Y[:, columns]``, on a sketch or without one.
+) -> Problem:
+    """The problem of the responses ``data.Y[:, columns]``, on a sketch or without one.
 
-    The `alphas` are in the units of `data`. When `searching`, fits are only compared with each
-    other.
+    When `searching`, fits are only compared with each other.
     """
     X = data.X
     if sketch is None and data.in_blocks:
         # The responses are constant, so no feature is used: zeros save the passes over the blocks.
         X = sparse.csr_array(X.shape, dtype=X.dtype)
-    return Task(
+    return Problem(
         as_rows(X),
         data.Y[:, columns],
-        weights=data.weights,
-        alphas=alphas,
-        terms=spec.terms,
-        solver=spec.solver,
-        settings=spec.settings(sketch, searching=searching),
+        data.weights,
+        spec.terms,
+        spec.settings(sketch, searching=searching),
+        spec.solver,
     )
 
 

@@ -13,6 +13,7 @@ from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows, spr
 from sketchlasso.data.transform import column_scales
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import (
+    EmptyModelWarning,
     InvalidInputError,
     UncertainIntervalWarning,
     UnusableColumnsError,
@@ -50,7 +51,7 @@ from sketchlasso.inference.scores import (
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-from sketchlasso.warn import warn_user
+from sketchlasso.warn import not_warning_of, warn_user
 
 Errors: TypeAlias = Literal["equal", "robust"]
 # An initial estimate with more coefficients than this share of the rows is not sparse.
@@ -290,7 +291,9 @@ def _penalised(
         found.warn_if_unsolved()
         return np.asarray(found.coef[:, :n].toarray())
     model: Any = SqrtLasso(alpha, standardize=True, sketch=None, tol=tol, n_jobs=n_threads)
-    return np.array(model.fit(X, Y).coef_, dtype=np.float64).reshape(t, n)
+    with not_warning_of(EmptyModelWarning):
+        model.fit(X, Y)
+    return np.array(model.coef_, dtype=np.float64).reshape(t, n)
 
 
 def _checked_initial(initial: ArrayLike, t: int, n: int) -> FloatArray:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.data import MatrixLike, as_responses
 from sketchlasso.data.transform import column_units
 from sketchlasso.data.validate import as_storage, refuse_unreal
-from sketchlasso.errors import FewTreatedWarning, InvalidInputError
+from sketchlasso.errors import EmptyModelWarning, FewTreatedWarning, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
 from sketchlasso.inference.checks import (
     as_numbers,
@@ -23,7 +23,7 @@ from sketchlasso.inference.checks import (
 )
 from sketchlasso.inference.estimates import NormalEstimates
 from sketchlasso.types import BoolArray, FloatArray
-from sketchlasso.warn import warn_user
+from sketchlasso.warn import not_warning_of, warn_user
 
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
@@ -275,5 +275,7 @@ def _selected(
 ) -> tuple[BoolArray, FloatArray]:
     """Features (n,) of X (m, n) that a rigorous penalty selects; residual (m,) of their refit."""
     alpha = "rigorous-robust" if loadings == "robust" else "rigorous"
-    model: Any = SqrtLasso(alpha, standardize=False, sketch=None, relaxed=True, tol=tol).fit(X, y)
+    model: Any = SqrtLasso(alpha, standardize=False, sketch=None, relaxed=True, tol=tol)
+    with not_warning_of(EmptyModelWarning):
+        model.fit(X, y)
     return model.penalised_coef_ != 0, y - model.predict(X)

@@ -31,7 +31,7 @@ from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms, default_ratio
 from sketchlasso.results.entering import first_to_enter
-from sketchlasso.results.fitting import Task
+from sketchlasso.results.path import Grid, Problem
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
@@ -194,7 +194,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         # Before the sketch, so that the half-samples are the same with and without one.
         rows = complementary_pairs(len(y), int(self.n_pairs), int(state.randint(2**31 - 1)))
         shared = self._shared_sketch(data, state)
-        found = first_to_enter(self._task(data), rows, control.q, shared)
+        found = first_to_enter(*self._problem(data), rows, control.q, shared)
         there = found.features >= 0
         counts = np.zeros((len(found.alphas), X.shape[1]))
         np.add.at(counts, (found.steps[there], found.features[there]), 1.0)
@@ -220,14 +220,11 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
                 "varies."
             )
 
-    def _task(self, data: Prepared) -> Task:
+    def _problem(self, data: Prepared) -> tuple[Problem, Grid]:
         ratio = self.alpha_min_ratio
-        return Task(
+        problem = Problem(
             as_rows(data.X),
             data.Y,
-            weights=None,
-            alphas=int(self.n_alphas),
-            alpha_min_ratio=default_ratio(data.X.shape) if ratio is None else float(ratio),
             terms=Terms(bool(self.fit_intercept), positive=bool(self.positive)),
             settings=Settings(
                 tol=float(self.tol),
@@ -235,6 +232,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
                 callback=both(progress_callback(self.verbose), round_reporter(self)),
             ),
         )
+        smallest = default_ratio(data.X.shape) if ratio is None else float(ratio)
+        return problem, Grid(int(self.n_alphas), smallest)
 
     def _shared_sketch(self, data: Prepared, state: Any) -> Sketch | None:
         """The sketch that all half-samples share; it must not depend on y."""

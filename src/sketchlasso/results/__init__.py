@@ -1,13 +1,13 @@
 """From solved batches to results: scores, choices, influence, tables."""
 
 from sketchlasso.results.choices import Choice, CrossValidation
-from sketchlasso.results.cross_validation import cross_validate, sqrt_lasso_path
-from sketchlasso.results.fitting import Path
 from sketchlasso.results.full_data import FullCertificate, certify
 from sketchlasso.results.leave_one_out import LeaveOneOut, leave_one_out
 from sketchlasso.results.models import LinearModels, linear_models, tidy_table
-from sketchlasso.results.radius_policy import RadiusPolicy
+from sketchlasso.results.path import Path
+from sketchlasso.results.radius import RadiusPolicy
 from sketchlasso.results.scores import Metric, score
+from sketchlasso.results.search import cross_validate, sqrt_lasso_path
 
 __all__ = [
     "Choice",

@@ -9,12 +9,12 @@ import numpy as np
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets
-from sketchlasso.results.fitting import Guide, Path
-from sketchlasso.results.models import LinearModels, averaged_predictions
-from sketchlasso.results.radius_policy import RadiusPolicy
-from sketchlasso.results.scores import Metric, greater_is_better
+from sketchlasso.results.models import LinearModels
+from sketchlasso.results.path import Path
+from sketchlasso.results.radius import RadiusPolicy
+from sketchlasso.results.scores import Metric, averaged_predictions, greater_is_better
 from sketchlasso.solvers import Status
-from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
+from sketchlasso.types import FloatArray, IntArray
 
 TIE = 1e-10
 # A penalty is out when its cost exceeds the best by so many standard errors of the difference: of
@@ -23,8 +23,7 @@ TIE = 1e-10
 STANDARD_ERRORS = 2.0
 # The search ends when so many penalties in a row are out.
 IN_A_ROW = 6
-# A closer look must promise to lower a mean cost by this share of its standard error. Otherwise
-# shares of correct labels, which single rows change, would prolong a search for no better model.
+# A fall of the mean cost by less than this share of its standard error makes no better model.
 WORTHWHILE = 0.1
 # Differences below this share of the spread of the costs, or of the least cost where that is
 # smaller, are ties, not losses.
@@ -52,8 +51,6 @@ class CrossValidation:
     scores : dict of ndarray of shape (folds, responses, radii, alphas)
         One entry per metric, in the order given.
     rows : RowSets
-    on_all_rows : csr_array of shape (responses * alphas, n) or None
-        Coefficients on all rows at or near the penalties, where the search solved them on its way.
     predictions : ndarray of shape (m, responses)
         Out-of-fold predictions at the best point by the first metric; means where a row was held
         out more than once, NaN where never. :meth:`out_of_fold` has those of other points.
@@ -63,7 +60,6 @@ class CrossValidation:
     scores: dict[Metric, FloatArray]
     rows: RowSets
     predictions: FloatArray
-    on_all_rows: SparseRows | None = None
 
     def out_of_fold(self, X: Any, response: int, choice: Choice) -> FloatArray:
         """Out-of-fold predictions (m,) at a grid point, from the X (m, n) of the search.
@@ -153,7 +149,7 @@ class CrossValidation:
             Consider only points whose models have at most this many non-zeros, on average over
             the folds.
         """
-        if rule not in ("min", "1se"):
+        if not isinstance(rule, str) or rule not in ("min", "1se"):
             raise InvalidInputError(f"rule={rule!r} is unknown; choose 'min' or '1se'")
         name = metric or self.first_metric
         sign = -1.0 if greater_is_better(name) else 1.0
@@ -204,22 +200,6 @@ class CrossValidation:
         sign = -1.0 if greater_is_better(name) else 1.0
         return sign * self.scores[name][:, 0, best.radius_index, best.alpha_index]
 
-    def guide(self, response: int) -> Guide:
-        """Where another response's search may begin; the scores have to include "mse"."""
-        return Guide.of(self.mean("mse")[response], mean_of(self.radius[:, response]))
-
-    def start_of(self, response: int, choice: Choice) -> Any:
-        """Coefficients (1, n) on all rows at a grid point; None where they were not solved."""
-        if self.on_all_rows is None:
-            return None
-        row = response * self.alphas.shape[2] + choice.alpha_index
-        return self.on_all_rows[[row]]
-
-    def radius_near(self, response: int, choice: Choice) -> float | None:
-        """The mean radius of the folds at a grid point; None where they have none."""
-        radius = self.radius[:, response, choice.radius_index, choice.alpha_index]
-        return float(radius.mean()) if (radius > 0).all() else None
-
     def support_share(self, response: int, choice: Choice) -> FloatArray:
         """Share (n,) of the folds in which a feature has a part, at a grid point."""
         at = (response, choice.radius_index, choice.alpha_index)
@@ -241,11 +221,10 @@ def judged(
     fits: Path,
     scores: dict[Metric, FloatArray],
     rows: RowSets,
-    on_all_rows: SparseRows | None = None,
 ) -> CrossValidation:
     """A cross-validation of X (m, n), with the predictions of the best models: one pass over X."""
     responses = len(fits.alphas)
-    found = CrossValidation(fits, scores, rows, np.empty((0, responses)), on_all_rows)
+    found = CrossValidation(fits, scores, rows, np.empty((0, responses)))
     points = [found.best(response=response) for response in range(responses)]
     best = [found._instances((r, p.radius_index, p.alpha_index)) for r, p in enumerate(points)]
     models = fits.models.of(np.stack(best, axis=1).ravel())
@@ -280,45 +259,6 @@ def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
     return max(abs(lowest), float(finite.max(initial=0.0)))
 
 
-def worthwhile(cost: FloatArray) -> float:
-    """The smallest change of the mean of costs (folds,) that matters to a search."""
-    return WORTHWHILE * float(standard_error_of(cost))
-
-
-def closer_looks(cost: FloatArray, places: IntArray, reach: int) -> tuple[BoolArray, int]:
-    """After which of the penalties tried a closer look is worthwhile (a,), by costs (folds, a).
-
-    Next to the best penalty it is worthwhile where the least-squares parabola through all penalties
-    within reach may fall far enough below them. A parabola through the nearest three alone would
-    follow the jumps of shares of correct labels. Before the first penalty within one standard error
-    of the best, a closer look ends where only one penalty is left between two.
-
-    The penalties decrease, and their `places` (a,) in the grid increase. Also returns the first
-    penalty within one standard error of the best.
-    """
-    mean = np.nan_to_num(mean_of(cost), nan=np.inf)
-    best = int(np.argmin(mean))
-    enough = worthwhile(cost[:, best])
-    first = int(np.argmax(mean <= mean[best] + standard_error_of(cost[:, best])))
-    wanted = np.zeros(len(mean), dtype=bool)
-    wanted[max(best - 1, 0) : best + 1] = _possible_gain(mean, places, best, reach) > enough
-    before = max(first - 1, 0)
-    wanted[before] |= places[first] - places[before] > 2 and mean[before] - mean[first] > enough
-    return wanted, first
-
-
-def _possible_gain(mean: FloatArray, places: IntArray, best: int, reach: int) -> float:
-    """How far the mean costs (a,) may fall below the best between it and its neighbours."""
-    if not 0 < best < len(mean) - 1:
-        return np.inf
-    apart = places - places[best]
-    near = (np.abs(apart) <= reach) & np.isfinite(mean)
-    if near.sum() < 3:
-        return np.inf
-    bend = float(np.polyfit(apart[near], mean[near], 2)[0])
-    return bend * (max(apart[best + 1], -apart[best - 1]) / 2) ** 2
-
-
 def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
     """Whether the costs (folds, a) of decreasing penalties are well past their minimum.
 
@@ -339,3 +279,11 @@ def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
     size = min(mean.max() - mean[best], abs(mean[best]))
     least = np.maximum(STANDARD_ERRORS * error, SMALLEST_RISE * size)
     return bool(np.all(rise.mean(axis=0) > least))
+
+
+def settled(cost: FloatArray) -> bool:
+    """Whether the last of decreasing penalties hardly lowers the mean of the costs (folds, a)."""
+    mean = mean_of(cost)
+    if len(mean) < 2:
+        return False
+    return bool(mean[-2] - mean[-1] <= WORTHWHILE * standard_error_of(cost[:, -1]))

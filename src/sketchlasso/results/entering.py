@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -13,12 +13,10 @@ from sketchlasso.exact import Descent, exact_alpha_max
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import map_items, single_blas_thread
 from sketchlasso.problem.terms import alpha_grid
-from sketchlasso.results.fitting import Task
-from sketchlasso.results.radius_policy import radius_policies
+from sketchlasso.results.path import Grid, Problem
+from sketchlasso.results.progress import SharedProgress
 from sketchlasso.results.sketched import fit_sketched
-from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.sketches import Sketch
-from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Progress
 from sketchlasso.types import FloatArray, IntArray
 
@@ -40,22 +38,26 @@ class Entered:
     alphas: FloatArray  # (a,): decreasing, as many as were needed
 
 
-def first_to_enter(task: Task, rows: RowSets, count: int, sketch: Sketch | None = None) -> Entered:
+def first_to_enter(
+    problem: Problem, grid: Grid, rows: RowSets, count: int, sketch: Sketch | None = None
+) -> Entered:
     """Find the first `count` features to become non-zero as the penalty falls, per row set.
 
     Features that enter between two penalties are ordered by the size of their coefficients, on
-    the scale of the task's columns. The task has one response and a number of penalties, from the
-    smallest that leaves no feature on any row set down to `alpha_min_ratio` times it. The sketch
-    is made without the response; without one the problems on X itself are solved.
+    the scale of the problem's columns. The problem has one response, the grid a number of
+    penalties, from the smallest that leaves no feature on any row set down to `alpha_min_ratio`
+    times it. The sketch is made without the response; without one the problems on X itself are
+    solved.
     """
-    assert task.count is not None and task.alpha_min_ratio is not None
-    largest = exact_alpha_max(task.X, task.Y, rows=rows, terms=task.full_terms(sketch))
+    assert grid.count is not None and grid.alpha_min_ratio is not None
+    terms = problem.terms if sketch is None else problem.terms.scaled(sketch.column_scales)
+    largest = exact_alpha_max(problem.X, problem.Y, rows=rows, terms=terms)
     top = largest if float(largest[0]) > 0 else np.ones(1)
-    alphas = alpha_grid(top, task.count, task.alpha_min_ratio)[0]
+    alphas = alpha_grid(top, grid.count, grid.alpha_min_ratio)[0]
     if sketch is None:
-        entered = _on_data(task, rows, count, alphas)
+        entered = _on_data(problem, rows, count, alphas)
     else:
-        entered = _on_sketch(task, rows, count, alphas, sketch)
+        entered = _on_sketch(problem, rows, count, alphas, sketch)
     features = np.full((len(rows), count), -1, dtype=np.intp)
     steps = np.full((len(rows), count), -1, dtype=np.intp)
     for number, own in enumerate(entered):
@@ -73,17 +75,21 @@ def _see(
             entered.setdefault(int(support[place]), step)
 
 
-def _on_data(task: Task, rows: RowSets, count: int, alphas: FloatArray) -> list[dict[int, int]]:
+def _on_data(
+    problem: Problem, rows: RowSets, count: int, alphas: FloatArray
+) -> list[dict[int, int]]:
     """Walk down the path of every row set on X itself until enough features have entered.
 
     Returns the features of every row set, in the order of their entry, with their penalties.
     """
-    settings = task.full_settings
+    settings = problem.full_settings
     progress = SharedProgress(settings.callback, len(rows))
     everywhere: list[dict[int, int]] = []
     with single_blas_thread():
-        for group in _groups(rows, task.X.shape[1]):
-            descent = Descent(task.X, task.Y, group, task.terms, settings.tol, settings.n_threads)
+        for group in _groups(rows, problem.X.shape[1]):
+            descent = Descent(
+                problem.X, problem.Y, group, problem.terms, settings.tol, settings.n_threads
+            )
 
             def walk(number: int, descent: Descent = descent) -> dict[int, int]:
                 entered: dict[int, int] = {}
@@ -110,11 +116,9 @@ def _groups(rows: RowSets, n: int) -> Iterator[RowSets]:
 
 
 def _on_sketch(
-    task: Task, rows: RowSets, count: int, alphas: FloatArray, sketch: Sketch
+    problem: Problem, rows: RowSets, count: int, alphas: FloatArray, sketch: Sketch
 ) -> list[dict[int, int]]:
     """Solve a few penalties at a time, as one batch over the row sets that lack features."""
-    check_sketch_of(sketch, task.X)
-    policies = radius_policies(None, sketch)
     entered: list[dict[int, int]] = [{} for _ in range(len(rows))]
     for first in range(0, len(alphas), STAGE):
         waiting = [number for number, own in enumerate(entered) if len(own) < count]
@@ -122,7 +126,7 @@ def _on_sketch(
             break
         part = alphas[first : first + STAGE]
         sets = RowSets(rows.n_samples, tuple(rows[number] for number in waiting))
-        coef: Any = fit_sketched(replace(task, alphas=part), sketch, policies, sets).models.coef
+        coef: Any = fit_sketched(problem, Grid(part), sketch, sets).models.coef
         for row, (number, step) in enumerate(product(waiting, range(len(part)))):
             here = slice(coef.indptr[row], coef.indptr[row + 1])
             _see(entered[number], count, first + step, coef.indices[here], coef.data[here])

@@ -14,9 +14,9 @@ from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSet, all_rows, leave_one_out_rows, problems_of
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.fitting import Task
-from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
-from sketchlasso.results.sketched import SketchedRows, sketch_training_rows, solve_sketched
+from sketchlasso.results.path import Problem
+from sketchlasso.results.radius import RadiusLike, RadiusPolicy, radius_policies
+from sketchlasso.results.sketched import SketchedRows, radius_on, sketch_training_rows
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch, check_sketch_of
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
@@ -45,6 +45,10 @@ class LeaveOneOut:
     radius : ndarray of shape (r,)
         Radius of every problem.
     relative_gap, status : ndarray of shape (r,)
+    scales_of_all_rows : bool
+        Whether the sketch has divided columns by their standard deviations over all rows, which the
+        problems without a row then share. A prediction thus depends on its own row of X, through
+        the scales, but never on its own response.
     seconds : float
         Spent in the solver.
     """
@@ -58,6 +62,7 @@ class LeaveOneOut:
     radius: FloatArray
     relative_gap: FloatArray
     status: IntArray
+    scales_of_all_rows: bool
     seconds: float
 
 
@@ -83,6 +88,10 @@ def leave_one_out(
     groups of rows: the directions for a group start from the responses outside it, and the rows
     of the group are expressed in them by least squares. The prediction of a row then never
     depends on its own response, and all other rows are used for training.
+
+    Means and intercepts are those of the other rows. Column scales are not: a sketch made with
+    ``scale=True`` has the standard deviations of all rows, and `scales_of_all_rows` says so.
+    ``SqrtLasso(standardize=True).calibrate(X, y)`` computes them again without each row.
 
     Parameters
     ----------
@@ -120,33 +129,26 @@ def leave_one_out(
     policies = radius_policies(radius, sketch)
     if len(policies) != 1:
         raise InvalidInputError(f"{len(policies)} radii were given; leave-one-out takes one")
-    task = Task(
-        entries,
-        Y,
-        weights=None,
-        alphas=[alpha],
-        terms=Terms(fit_intercept, penalty_factor, positive),
-        solver=solver,
-        settings=settings or Settings(tol=FINE),
-    )
+    terms = Terms(fit_intercept, penalty_factor, positive)
+    problem = Problem(entries, Y, None, terms, settings or Settings(tol=FINE), solver)
     wanted = leave_one_out_rows(sketch.n_samples, rows)
     left_out = np.concatenate([row_set.test for row_set in wanted])
     parts = [
-        _leave_out(task, own, level, left_out[members])
-        for own, level, members in _sketches(task, sketch, policies[0], left_out)
+        _leave_out(problem, alpha, made, level, left_out[members])
+        for made, level, members in _sketches(problem, alpha, sketch, policies[0], left_out)
     ]
     return _in_order(parts, left_out)
 
 
 def _sketches(
-    task: Task, sketch: Sketch, policy: RadiusPolicy, left_out: IntArray
+    problem: Problem, alpha: float, sketch: Sketch, policy: RadiusPolicy, left_out: IntArray
 ) -> Iterator[tuple[Sketch, float, IntArray]]:
     """Sketches of all rows, their radii, and which of the left-out rows each may judge."""
     if policy.kind == "spectral":
-        sketch = sketch.with_spectral_radius(task.X)
+        sketch = sketch.with_spectral_radius(problem.X)
     if not sketch.response_rank:
         everything = SketchedRows(sketch, None, all_rows(sketch.n_samples))
-        yield sketch, _settled_radius(task, everything, policy), np.arange(len(left_out))
+        yield sketch, radius_on(problem, everything, policy, alpha), np.arange(len(left_out))
         return
     group = np.random.default_rng(sketch.seed).permutation(sketch.n_samples) % CROSS_FIT_GROUPS
     for number in range(CROSS_FIT_GROUPS):
@@ -154,44 +156,41 @@ def _sketches(
         if members.size == 0:
             continue
         outside, inside = np.flatnonzero(group != number), np.flatnonzero(group == number)
-        part = sketch_training_rows(task, sketch, RowSet(inside, inside), [policy])
-        own, level = part.sketch, _settled_radius(task, part, policy)
+        part = sketch_training_rows(problem, sketch, RowSet(inside, inside), [policy])
+        own, level = part.sketch, radius_on(problem, part, policy, alpha)
         Q = np.empty((sketch.n_samples, own.rank), dtype=own.dtype)
-        Q[outside], Q[inside] = own.Q, own.embed(task.X[inside])
+        Q[outside], Q[inside] = own.Q, own.embed(problem.X[inside])
         # It has not seen the responses of the group, and no others are left out of it.
         yield replace(own, Q=Q, response_rank=0), level, members
 
 
-def _settled_radius(task: Task, part: SketchedRows, policy: RadiusPolicy) -> float:
-    """The radius that the policy leads to on the rows of a sketch."""
-    _, fits = solve_sketched(replace(task, settings=None), part, [policy], task.alphas)
-    return float(fits.radius[0])
-
-
-def _leave_out(task: Task, sketch: Sketch, radius: float, left_out: IntArray) -> LeaveOneOut:
+def _leave_out(
+    problem: Problem, alpha: float, sketch: Sketch, radius: float, left_out: IntArray
+) -> LeaveOneOut:
     """Delete each of some rows from problems over one sketch."""
-    posed = partial(problems_of, sketch, task.Y, task.terms, alphas=task.alphas, radii=radius)
-    full = solve_or_raise(posed().batch, task.solver, task.settings)
+    posed = partial(problems_of, sketch, problem.Y, problem.terms, alphas=[alpha], radii=radius)
+    full = solve_or_raise(posed().batch, problem.solver, problem.settings)
     problems = posed(rows=leave_one_out_rows(sketch.n_samples, left_out))
     # Every deletion starts from the solution with all rows.
     start = Iterates(full.coef, full.dual_point, np.zeros_like(full.steps))
     start = start.take(np.zeros(len(left_out), dtype=np.intp))
-    solution = solve_or_raise(problems.batch, task.solver, task.settings, warm=start)
+    solution = solve_or_raise(problems.batch, problem.solver, problem.settings, warm=start)
     solution.warn_if_unsolved()
     predictions = _predict_left_out(
-        solution.coef, problems.y_mean, sketch, task.X, left_out, problems.fit_intercept
+        solution.coef, problems.y_mean, sketch, problem.X, left_out, problems.fit_intercept
     )
     shift, gained, lost = _influence(full.coef, solution.coef)
     return LeaveOneOut(
         rows=left_out,
         predictions=predictions,
-        residuals=task.Y[left_out, 0] - predictions,
+        residuals=problem.Y[left_out, 0] - predictions,
         coefficient_shift=shift,
         features_gained=gained,
         features_lost=lost,
         radius=problems.batch.radius,
         relative_gap=solution.relative_gap,
         status=solution.status,
+        scales_of_all_rows=sketch.column_scales is not None,
         seconds=full.seconds + solution.seconds,
     )
 
@@ -203,12 +202,13 @@ def _in_order(parts: list[LeaveOneOut], left_out: IntArray) -> LeaveOneOut:
     joined = {
         field.name: np.concatenate([getattr(part, field.name) for part in parts])
         for field in fields(LeaveOneOut)
-        if field.name != "seconds"
+        if field.name not in ("seconds", "scales_of_all_rows")
     }
     place = {int(row): number for number, row in enumerate(left_out)}
     order = np.argsort([place[int(row)] for row in joined["rows"]], kind="stable")
     return LeaveOneOut(
         **{name: values[order] for name, values in joined.items()},
+        scales_of_all_rows=parts[0].scales_of_all_rows,
         seconds=sum(part.seconds for part in parts),
     )
 

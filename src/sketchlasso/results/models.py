@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from sketchlasso.data import BlockMatrix, ColumnTransform, products, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
-from sketchlasso.results.scores import HeldOut, out_of_fold
 from sketchlasso.solvers import Solution, Status
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
@@ -68,11 +66,23 @@ def linear_models(
             f"X has shape {X.shape} but the problems were built for "
             f"({problems.rows.n_samples}, {coef.shape[1]}); pass the X that was sketched"
         )
+    return models_of(problems, coef, transform, X)
+
+
+def models_of(
+    problems: ProblemSet, coef: SparseRows, transform: ColumnTransform, X: Any
+) -> LinearModels:
+    """See :func:`linear_models`; X may be None where :func:`knows_means` holds."""
     original = transform.unscale(coef)
-    if problems.fit_intercept and not (transform.means is not None and _all_train(problems.rows)):
-        return LinearModels(original, problems.y_mean - _training_means(problems, original, X))
-    # Means of all rows are those that the sketch has subtracted.
-    return LinearModels(original, problems.y_mean - transform.shift(original))
+    if knows_means(problems, transform):
+        # Means of all rows are those that the sketch has subtracted.
+        return LinearModels(original, problems.y_mean - transform.shift(original))
+    return LinearModels(original, problems.y_mean - _training_means(problems, original, X))
+
+
+def knows_means(problems: ProblemSet, transform: ColumnTransform) -> bool:
+    """Whether a sketch has the column means that intercepts need, if there are any."""
+    return not problems.fit_intercept or (transform.means is not None and _all_train(problems.rows))
 
 
 def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArray:
@@ -101,16 +111,6 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
 def _all_train(sets: RowSets) -> bool:
     """Whether every row set has all rows, each with a weight of one."""
     return all(row_set.weights is None and len(row_set.removed) == 0 for row_set in sets)
-
-
-def held_out_predictions(rows: RowSets, models: LinearModels, X: Any) -> Iterator[HeldOut]:
-    """Test rows of every row set, and their predictions by its own models: one pass."""
-    tests = [row_set.test for row_set in rows]
-    members = np.split(np.arange(len(models.intercept)), len(rows))
-    factors = [models.coef[own].T for own in members]
-    found = products(X, list(zip(tests, factors, strict=True)))
-    for test, own, product in zip(tests, members, found, strict=True):
-        yield test, product + models.intercept[own]
 
 
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
@@ -147,9 +147,3 @@ def tidy_table(problems: ProblemSet, solution: Solution) -> dict[str, NDArray[An
         "rounds": solution.rounds,
         "steps": solution.steps,
     }
-
-
-@spread
-def averaged_predictions(X: Any, rows: RowSets, models: LinearModels) -> FloatArray:
-    """Held-out predictions (m, p) of p models per fold; NaN for rows never held out."""
-    return out_of_fold(rows.n_samples, held_out_predictions(rows, models, X))

@@ -1,14 +1,21 @@
-"""Scores of predictions, many predictors at a time, of rows that the models have not seen."""
+"""Predictions of rows that the models have not seen, and their scores, many models at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from scipy import sparse
 
+from sketchlasso.data import BlockMatrix, products, spread
+from sketchlasso.data.block_work import Stacked
+from sketchlasso.data.opening import split_rows
+from sketchlasso.data.storage import CHUNK, dense_product, fastest_form
 from sketchlasso.data.transform import unit_of
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, unaccepted
+from sketchlasso.instances import RowSets
+from sketchlasso.results.models import LinearModels
 from sketchlasso.types import FloatArray, IntArray
 
 Metric: TypeAlias = Literal["mse", "mae", "r2", "accuracy", "f1", "auc"]
@@ -16,15 +23,18 @@ Metric: TypeAlias = Literal["mse", "mae", "r2", "accuracy", "f1", "auc"]
 HeldOut: TypeAlias = "tuple[IntArray, FloatArray]"
 
 
-def check_metric(metric: str, Y: FloatArray) -> None:
-    """Refuse an unknown metric, and a classification metric for other than +1/-1 targets."""
-    if metric not in get_args(Metric):
-        names = ", ".join(repr(name) for name in get_args(Metric))
-        raise InvalidInputError(f"metric={metric!r} is unknown; choose one of {names}")
-    if metric in ("accuracy", "f1", "auc") and not np.isin(Y, (-1.0, 1.0)).all():
-        raise InvalidInputError(
-            f"metric={metric!r} needs targets of +1 and -1 only; recode y, or use 'mse'"
-        )
+def check_metrics(metrics: object, Y: FloatArray) -> None:
+    """Refuse unknown metrics, and classification metrics for other than +1/-1 targets."""
+    names = ", ".join(repr(name) for name in get_args(Metric))
+    if not isinstance(metrics, tuple | list) or not metrics:
+        raise unaccepted("metrics", metrics, f"a tuple of one or more of {names}")
+    for metric in metrics:
+        if metric not in get_args(Metric):
+            raise InvalidInputError(f"metric={metric!r} is unknown; choose one of {names}")
+        if metric in ("accuracy", "f1", "auc") and not np.isin(Y, (-1.0, 1.0)).all():
+            raise InvalidInputError(
+                f"metric={metric!r} needs targets of +1 and -1 only; recode y, or use 'mse'"
+            )
 
 
 def greater_is_better(metric: Metric) -> bool:
@@ -147,6 +157,117 @@ _SUMS: dict[str, tuple[_Step, _Step]] = {
     "accuracy": (_right_signs, _mean),
     "f1": (_positives, _f1),
 }
+
+
+def held_out_scores(
+    X: Any,
+    Y: FloatArray,
+    weights: FloatArray | None,
+    models: LinearModels,
+    responses: IntArray,
+    rows: RowSets,
+    metrics: tuple[Metric, ...],
+) -> dict[Metric, FloatArray]:
+    """Scores (folds, p) of models on the held-out rows of their folds: one pass over X.
+
+    There are p models of every fold, folds slowest, for the columns `responses` (p,) of Y (m, t).
+    """
+    blocks = BlockMatrix.of(X)
+    sums = tuple(metric for metric in metrics if is_sum(metric))
+    keep = len(sums) < len(metrics)  # a metric that ranks rows needs all predictions
+    share = np.ones(len(Y)) if weights is None else weights
+    tests = [np.sort(row_set.test) for row_set in rows]
+    of_folds = tuple(
+        (sparse.csc_array(models.coef[numbers].T), models.intercept[numbers])
+        for numbers in np.split(np.arange(len(models.intercept)), len(rows))
+    )
+    shared = (of_folds, sums, responses, keep)
+    each = _held_out_parts(blocks, tests, Y, share)
+    scores = {metric: np.full((len(rows), len(responses)), np.nan) for metric in metrics}
+    for fold, (totals, kept) in enumerate(blocks.run_sum(_judge_block, shared, each)):
+        test = tests[fold]
+        for response in np.unique(responses):
+            y, points = Y[test, response], np.flatnonzero(responses == response)
+            for metric, values in scores.items():
+                if metric in sums:
+                    total = totals[sums.index(metric)][:, points]
+                    values[fold, points] = score_of_sums(metric, total, y, share[test])
+                else:
+                    values[fold, points] = score(metric, y, kept.rows[:, points], share[test])
+    return scores
+
+
+def _held_out_parts(
+    X: BlockMatrix, tests: list[IntArray], Y: FloatArray, share: FloatArray
+) -> list[tuple[Any, ...]]:
+    """For every block and fold: the held-out rows, their responses and their weights."""
+    folds = []
+    for test in tests:
+        local = split_rows(test, X.edges)
+        ends = np.cumsum([len(part) for part in local])[:-1]
+        parts = (local, np.split(Y[test], ends), np.split(share[test], ends))
+        folds.append(list(zip(*parts, strict=True)))
+    return [(tuple(own[i] for own in folds),) for i in range(X.n_blocks)]
+
+
+def _judge_block(
+    entries: Any,
+    models: tuple[tuple[Any, FloatArray], ...],
+    metrics: tuple[Metric, ...],
+    responses: IntArray,
+    keep: bool,
+    held_out: tuple[tuple[IntArray, FloatArray, FloatArray], ...],
+) -> tuple[tuple[tuple[FloatArray, ...], Stacked], ...]:
+    """For every fold sums (s, p) per metric, and the predictions to keep."""
+    return tuple(
+        _judge_fold(entries, model, part, metrics, responses, keep)
+        for model, part in zip(models, held_out, strict=True)
+    )
+
+
+def _judge_fold(
+    entries: Any,
+    model: tuple[Any, FloatArray],
+    held_out: tuple[IntArray, FloatArray, FloatArray],
+    metrics: tuple[Metric, ...],
+    responses: IntArray,
+    keep: bool,
+) -> tuple[tuple[FloatArray, ...], Stacked]:
+    (factor, intercept), (rows, Y, share) = model, held_out
+    none, nothing = np.zeros(0), np.zeros((0, len(intercept)))
+    sums = [score_sums(metric, none, nothing, none) for metric in metrics]
+    kept = np.empty((len(rows) if keep else 0, len(intercept)))
+    factor = fastest_form(entries, factor) if len(rows) else factor
+    # Predictions are longer than the rows themselves: some rows at a time.
+    step = max(1, CHUNK // len(intercept))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        predicted = dense_product(entries[rows[part]], factor) + intercept
+        for response in np.unique(responses):
+            points = np.flatnonzero(responses == response)
+            for total, metric in zip(sums, metrics, strict=True):
+                total[:, points] += score_sums(
+                    metric, Y[part, response], predicted[:, points], share[part]
+                )
+        if keep:
+            kept[part] = predicted
+    return tuple(sums), Stacked(kept)
+
+
+def held_out_predictions(rows: RowSets, models: LinearModels, X: Any) -> Iterator[HeldOut]:
+    """Test rows of every row set, and their predictions by its own models: one pass."""
+    tests = [row_set.test for row_set in rows]
+    members = np.split(np.arange(len(models.intercept)), len(rows))
+    factors = [models.coef[numbers].T for numbers in members]
+    found = products(X, list(zip(tests, factors, strict=True)))
+    for test, numbers, product in zip(tests, members, found, strict=True):
+        yield test, product + models.intercept[numbers]
+
+
+@spread
+def averaged_predictions(X: Any, rows: RowSets, models: LinearModels) -> FloatArray:
+    """Held-out predictions (m, p) of p models per fold; NaN for rows never held out."""
+    return out_of_fold(rows.n_samples, held_out_predictions(rows, models, X))
 
 
 def out_of_fold(n_samples: int, held_out: Iterable[HeldOut]) -> FloatArray:

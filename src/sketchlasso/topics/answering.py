@@ -25,7 +25,7 @@ from sketchlasso.instances.build import excluded_rows, left_out_batch
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.results import RadiusPolicy
-from sketchlasso.results.realised import search_radii
+from sketchlasso.results.radius import search_radii
 from sketchlasso.solvers import Settings, solve_for_size, solve_or_raise, strongest_features
 from sketchlasso.topics.columns import WordColumns
 from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, SparseRows, is_whole

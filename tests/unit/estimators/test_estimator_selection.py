@@ -4,10 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeriesSplit
 
-from sketchlasso import SqrtLasso, SqrtLassoClassifierCV, SqrtLassoCV
-from sketchlasso.errors import GridEdgeWarning
+from sketchlasso import (
+    SqrtLasso,
+    SqrtLassoClassifier,
+    SqrtLassoClassifierCV,
+    SqrtLassoCV,
+    cross_validate,
+)
+from sketchlasso.errors import EmptyModelWarning, GridEdgeWarning
 
 M, N = 80, 15
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
@@ -128,12 +135,12 @@ def test_the_warning_names_the_response_at_the_edge():
     noise = np.random.default_rng(0).standard_normal(M)
     with pytest.warns(GridEdgeWarning, match="penalty of target 1, 10,") as warned:
         SqrtLassoCV(alphas=[10.0, 1.0, 0.1]).fit(X, np.c_[y, noise])
-    assert len(warned) == 1
+    assert sum(one.category is GridEdgeWarning for one in warned) == 1
     labels = np.array(["low", "mid", "top"])[np.digitize(noise, [-0.5, 0.5])]
     listed = r"penalty of 3 of 3 classes \('low', 'mid', 'top'\) is"
     with pytest.warns(GridEdgeWarning, match=listed) as warned:
         SqrtLassoClassifierCV(alphas=[10.0, 8.0, 6.0], scoring="mse").fit(X, labels)
-    assert len(warned) == 1
+    assert sum(one.category is GridEdgeWarning for one in warned) == 1
 
 
 def test_one_warning_names_ten_of_many_targets():
@@ -142,7 +149,7 @@ def test_one_warning_names_ten_of_many_targets():
     listed = r"of 12 of 12 targets \(0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more\) is so large"
     with pytest.warns(GridEdgeWarning, match=listed) as warned:
         SqrtLassoCV(alphas=[1000.0, 900.0, 800.0]).fit(X, noise)
-    assert len(warned) == 1
+    assert sum(one.category is GridEdgeWarning for one in warned) == 1
 
 
 @pytest.mark.filterwarnings("error::sketchlasso.errors.GridEdgeWarning")
@@ -193,3 +200,65 @@ def test_a_subclass_may_have_other_parameters():
         found.calibrate(X, y, method=method, fixed_penalty=True)
         assert all((part.models.coef.data >= 0).all() for part in found.calibration_.targets)
     assert np.isfinite(NonnegativeCV().fit(X, y).calibrate(X, y).predict_interval(X)).all()
+
+
+def test_a_relaxed_search_scores_the_refits():
+    """Scores, held-out predictions and the model are those of least squares on the support."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 200))
+    y = X[:, :8] @ rng.choice([-2.0, 2.0], 8) + 2.0 * rng.standard_normal(150)
+    folds = list(KFold(4, shuffle=True, random_state=0).split(X))
+    model = SqrtLassoCV(relaxed=True, cv=folds, standardize=False).fit(X, y)
+    chosen = int(np.argmin(np.abs(model.alphas_ - model.alpha_)))
+    for fold, (train, test) in enumerate(folds):
+        refit = SqrtLasso(model.alpha_, relaxed=True, standardize=False).fit(X[train], y[train])
+        predicted = refit.predict(X[test])
+        np.testing.assert_allclose(model.oof_prediction_[test], predicted, rtol=1e-6)
+        error = np.mean((y[test] - predicted) ** 2)
+        assert model.mse_path_[chosen, fold] == pytest.approx(error, rel=1e-6)
+    assert np.nanmin(model.mse_path_.mean(axis=1)) == model.mse_path_[chosen].mean()
+    # The best penalty of the refits is larger than that of the penalised fits, and better.
+    plain = SqrtLassoCV(cv=folds, standardize=False).fit(X, y)
+    assert model.alpha_ > plain.alpha_
+    assert model.mse_path_[chosen].mean() < np.nanmin(plain.mse_path_.mean(axis=1))
+    rows = rng.standard_normal((2000, 200))
+    truth = rows[:, :8] @ np.linalg.lstsq(X[:, :8], y, rcond=None)[0]
+    errors = [np.mean((one.predict(rows) - truth) ** 2) for one in (model, plain)]
+    assert errors[0] < 0.5 * errors[1]
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (SqrtLasso(alpha=1e4), "number"),
+        (SqrtLasso(alpha=1e4, sketch="randomized", rank=5, radius=0.1), "number"),
+        (SqrtLasso(sketch="randomized", rank=5, radius=1e3), "number"),
+        (SqrtLasso(relaxed=True, alpha=1e4), "number"),
+        (SqrtLassoCV(alphas=[2e4, 1e4]), "number"),
+        (SqrtLassoCV(alphas=[2e4, 1e4], sketch="randomized", rank=5), "number"),
+        (SqrtLassoClassifier(alpha=1e4), "label"),
+        (SqrtLassoClassifierCV(alphas=[2e4, 1e4]), "label"),
+        (SqrtLasso(), "constant"),
+    ],
+)
+def test_an_empty_model_warns(model, y):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8))
+    targets = {"number": X[:, 0], "label": X[:, 0] > 0, "constant": np.ones(60)}
+    with pytest.warns(EmptyModelWarning, match="the model has no feature"):
+        model.fit(X, targets[y])
+    assert not model.coef_.any()
+
+
+def test_the_radius_of_the_model_is_the_one_that_was_scored():
+    """A realised error is a length over rows, and grows with their number."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((600, 700), density=0.05, format="csr", rng=rng)
+    y = np.sign(X[:, :20].sum(axis=1) - 0.5 + 0.1 * rng.standard_normal(600))
+    folds = list(KFold(4, shuffle=True, random_state=0).split(y))
+    options = {"sketch": "response", "rank": 30, "random_state": 0, "radius": "realised"}
+    model = SqrtLassoClassifierCV(cv=folds, scoring="auc", **options).fit(X, y)
+    scored = cross_validate(model.sketch_, X, y, cv=folds, metrics=("auc",), radii="realised")
+    used = scored.radius[:, 0, 0, scored.best().alpha_index]
+    assert model.radius_[0] == pytest.approx(used.mean() * np.sqrt(4 / 3), rel=1e-3)
+    assert np.nanmax(model.score_path_.mean(axis=2)) > 0.6 and model.coef_.any()

@@ -15,7 +15,7 @@ from sketchlasso.inference.checks import duplicate_columns
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.io import BlockMatrix
 from sketchlasso.results.entering import first_to_enter
-from sketchlasso.results.fitting import Task
+from sketchlasso.results.path import Grid, Problem
 from sketchlasso.solvers import Settings
 
 
@@ -162,15 +162,9 @@ def test_duplicates_are_found_and_near_ones_are_not(kind):
 def test_fewer_features_enter_than_asked_for():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 4))
-    task = Task(
-        X,
-        (X[:, 0] + rng.standard_normal(30))[:, None],
-        None,
-        alphas=5,
-        alpha_min_ratio=0.9,
-        settings=Settings(tol=1e-8),
-    )
-    found = first_to_enter(task, complementary_pairs(30, 3, 0), 4)
+    y = X[:, :1] + rng.standard_normal((30, 1))
+    problem = Problem(X, y, settings=Settings(tol=1e-8))
+    found = first_to_enter(problem, Grid(5, 0.9), complementary_pairs(30, 3, 0), 4)
     assert (found.features == -1).any() and ((found.features == -1) == (found.steps == -1)).all()
 
 

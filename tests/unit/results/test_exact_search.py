@@ -147,7 +147,7 @@ def test_small_data_are_searched_on_one_thread(monkeypatch):
     monkeypatch.setattr(Descent, "__init__", counted)
     settings = Settings(tol=1e-4, n_threads=2)
     cross_validate(None, X, y, alphas=5, settings=settings)
-    monkeypatch.setattr("sketchlasso.results.exact_search.FEW_ENTRIES", X.size - 1)
+    monkeypatch.setattr("sketchlasso.results.search.FEW_ENTRIES", X.size - 1)
     cross_validate(None, X, y, alphas=5, settings=settings)
     assert used == [1, 2]
 
@@ -226,7 +226,7 @@ def test_responses_in_groups_are_responses_at_once(monkeypatch):
     X, Y = make(t=5)
     at_once = cross_validate(None, X, Y, alphas=20)
     monkeypatch.setattr("sketchlasso.exact.solve.WHOLE_BYTES", 0)
-    monkeypatch.setattr("sketchlasso.results.exact_search.CHAINS_AT_ONCE", 12)
+    monkeypatch.setattr("sketchlasso.results.search.CHAINS_AT_ONCE", 12)
     held = []
     original = Descent.forget
 
@@ -247,7 +247,7 @@ def test_responses_in_groups_are_responses_at_once(monkeypatch):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
-    monkeypatch.setattr("sketchlasso.results.exact_search.FEW_ENTRIES", 0)
+    monkeypatch.setattr("sketchlasso.results.search.FEW_ENTRIES", 0)
     X, Y = make(t=4)
     found = SqrtLassoCV(alphas=30, n_jobs=threads).fit(X, Y)
     alone = SqrtLassoCV(alphas=30, n_jobs=1).fit(X, Y)

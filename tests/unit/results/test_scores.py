@@ -4,7 +4,7 @@ from sklearn import metrics
 
 from sketchlasso.engine import score
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.results.scores import check_metric, greater_is_better
+from sketchlasso.results.scores import check_metrics, greater_is_better
 
 SKLEARN = {
     "mse": metrics.mean_squared_error,
@@ -39,6 +39,6 @@ def test_direction_and_bad_metrics():
     assert greater_is_better("r2")
     assert not greater_is_better("mse")
     with pytest.raises(InvalidInputError, match="metric='rmse' is unknown; choose one of 'mse'"):
-        check_metric("rmse", np.ones(3))
+        check_metrics(("rmse",), np.ones(3))
     with pytest.raises(InvalidInputError, match="metric='f1' needs targets of"):
-        check_metric("f1", np.array([0.0, 1.0]))
+        check_metrics(("f1",), np.array([0.0, 1.0]))

@@ -3,7 +3,7 @@
 import pytest
 
 from sketchlasso import Progress
-from sketchlasso.results.stage_progress import SharedProgress
+from sketchlasso.results.progress import SharedProgress
 from sketchlasso.solvers import StopSolve
 
 

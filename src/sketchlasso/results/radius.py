@@ -1,37 +1,38 @@
-"""The radius that equals the sketch's error at the solution it leads to.
+"""The radius of an instance: a number, or a rule that finds one from the error of the sketch.
 
-    radius = factor * ||(A - QP')w(radius)|| / ||w(radius)||
+The realised error of a model w is ||(A - QP')w|| / ||w|| over its training rows, less their mean
+where there is an intercept. The spectral norm bounds it for every w and is several times too large
+for a given one; a radius of that size shrinks the coefficients more than their error warrants. The
+realised radius is the one that equals the error of the model it leads to,
 
-over the training rows of the instance, less their mean where there is an intercept. The spectral
-norm bounds the right-hand side for every w and is several times too large for a given w; a radius
-of that size shrinks the coefficients more than their error warrants. The right-hand side falls as
-the radius grows, so there is one fixed point; a secant in log(radius) finds it in a few
-warm-started solves. It moves slowly with the penalty: every chain of penalties is searched at a
-few of them only, and interpolated between.
+    radius = ||(A - QP')w(radius)|| / ||w(radius)||
+
+The right-hand side falls as the radius grows, so there is one fixed point; a secant in log(radius)
+finds it in a few solves. It moves slowly with the penalty, so it is found at one penalty of a grid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from sketchlasso.data import DataMatrix, ImplicitRows
 from sketchlasso.data.block_work import FEW_ENTRIES, centred_product, strip_of
 from sketchlasso.data.storage import dense_product, fastest_form
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.instances import ProblemSet
 from sketchlasso.sketches import Sketch
-from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# Penalties of a chain at which the fixed point is searched, about.
-ANCHORS = 8
+RadiusLike: TypeAlias = "float | str | RadiusPolicy"
+# Multiples of the realised radius that cross-validation chooses from: text likes more of the
+# ridge that the robust term is, tall data less; docs/accuracy.md has the table.
+SEARCHED = (0.1, 0.3, 1.0, 3.0)
 EVALUATIONS = 4
 SETTLED = 0.05
-# The search needs the error at the solution to a few digits only.
-SEARCH_TOL = 1e-4
 # Coefficients multiplied with X at a time; more where each time is a pass over blocks.
 COLUMNS = 64
 BLOCK_COLUMNS = 512
@@ -40,6 +41,103 @@ FIRST_SLOPE = -1.0 / 0.7
 STEEPEST, FLATTEST = -3.0, -0.5
 # What to add to log(radius) where w = 0 was optimal, which only shows that it was too large.
 TOO_LARGE = -float(np.log(4.0))
+
+
+@dataclass(frozen=True)
+class RadiusPolicy:
+    """A rule for the radius.
+
+    ``given``
+        The number `factor`; 0 is the non-robust model.
+    ``spectral``
+        `factor` times a bound on ||X - QP'||_2. With a factor of 1 the objective is never below
+        the full one: the paper's guarantee.
+    ``realised``
+        `factor` times the realised radius: ||(X - QP')w|| / ||w|| at the solution w that it leads
+        to. Of several penalties it is found at the middle one, and serves all of them.
+
+    Attributes
+    ----------
+    kind : {"given", "spectral", "realised"}
+    factor : float
+    """
+
+    kind: Literal["given", "spectral", "realised"]
+    factor: float = 1.0
+
+    def __str__(self) -> str:
+        if self.kind == "given":
+            return f"{self.factor:g}"
+        return self.kind if self.factor == 1.0 else f"{self.factor:g}*{self.kind}"
+
+    def level(self, sketch: Sketch, realised: float) -> float:
+        """The radius on a sketch, given the realised radius."""
+        unit = {"given": 1.0, "spectral": sketch.radius, "realised": realised}
+        return self.factor * unit[self.kind]
+
+    @classmethod
+    def parse(cls, value: RadiusLike) -> RadiusPolicy:
+        """Read ``0.5``, ``"spectral"``, ``"realised"``, ``"0.3*spectral"``, ``"2*realised"``."""
+        if isinstance(value, RadiusPolicy):
+            return value
+        try:
+            if not isinstance(value, str):
+                return cls._checked("given", float(value))
+            factor, star, name = value.replace(" ", "").rpartition("*")
+            if name == "spectral":
+                return cls._checked("spectral", float(factor) if star else 1.0)
+            if name == "realised":
+                return cls._checked("realised", float(factor) if star else 1.0)
+            return cls._checked("given", float(value))
+        except (TypeError, ValueError):
+            raise unaccepted(
+                "radius",
+                value,
+                "a number >= 0, 'spectral', 'realised' or a multiple such as '0.3*spectral'",
+            ) from None
+
+    @classmethod
+    def _checked(
+        cls, kind: Literal["given", "spectral", "realised"], factor: float
+    ) -> RadiusPolicy:
+        if not 0 <= factor < np.inf:
+            raise ValueError(factor)
+        return cls(kind, factor)
+
+
+def given_radius(radius: RadiusLike | Sequence[RadiusLike] | None) -> float:
+    """The radius of a problem without a sketch, one number; 0 by default."""
+    if radius is None:
+        return 0.0
+    policies = radius_policies(radius, None)
+    if len(policies) != 1 or policies[0].kind != "given":
+        raise unaccepted("radius", radius, "one number >= 0 where sketch=None")
+    return policies[0].factor
+
+
+def radius_policies(
+    radii: RadiusLike | Sequence[RadiusLike] | None, sketch: Sketch | None, *, search: bool = False
+) -> tuple[RadiusPolicy, ...]:
+    """Return the policies asked for.
+
+    By default the number the sketch was given, or realised; multiples of it to `search` from.
+    """
+    if sketch is not None and not isinstance(sketch, Sketch):
+        raise InvalidInputError(
+            f"sketch={repr(sketch)[:60]} was given, but a Sketch is needed; make one with "
+            "sketch(X, method=...), or pass None where the full problem will do."
+        )
+    if radii is None:
+        if sketch is not None and sketch.radius_kind == "given":
+            return (RadiusPolicy("given", sketch.radius),)
+        if search and (sketch is None or sketch.radius > 0):
+            return tuple(RadiusPolicy("realised", factor) for factor in SEARCHED)
+        return (RadiusPolicy("realised"),)
+    one = isinstance(radii, str | RadiusPolicy) or not isinstance(radii, Sequence | np.ndarray)
+    wanted: list[Any] = [radii] if one else list(cast(Sequence[RadiusLike], radii))
+    if not wanted:
+        raise InvalidInputError("radii is empty; give at least one radius, or leave it out.")
+    return tuple(RadiusPolicy.parse(value) for value in wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,43 +248,10 @@ def _moments(
     return found
 
 
-def settle_radii(
-    problems: ProblemSet,
-    error: Callable[[Any, IntArray], FloatArray],
-    chosen: BoolArray,
-    solver: Solver,
-    settings: Settings,
-) -> tuple[FloatArray, Iterates | None, float]:
-    """Radii (B,) at their fixed points where chosen (B,), as they are elsewhere, and the seconds.
-
-    In between, solutions near those at these radii, where every instance was searched. `error`
-    maps coefficients (b, n) of instances (b,) to the wanted multiple of their realised error.
-    """
-    batch = problems.batch
-    radius = batch.radius.copy()
-    searched = np.flatnonzero(chosen & (radius > 0) & _anchored(problems))
-    if searched.size == 0:
-        return radius, None, 0.0
-    loose = replace(settings, tol=max(settings.tol, SEARCH_TOL), callback=None)
-    part, seconds = batch.take(searched), 0.0
-    warm: Iterates | None = None
-
-    def error_at(tried: FloatArray) -> FloatArray:
-        nonlocal warm, seconds
-        # The first solves start from their neighbours, the others from themselves.
-        chain = problems.chain[searched] if warm is None else None
-        found = solve_or_raise(replace(part, radius=tried), solver, loose, warm, chain)
-        warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps))
-        seconds += found.seconds
-        return error(found.coef, searched)
-
-    x, live = search_radii(radius[searched], error_at)
-    _spread(problems, searched, x, live, chosen, radius)
-    return radius, warm if len(searched) == batch.n_instances else None, seconds
-
-
 def search_radii(
-    start: FloatArray, error_at: Callable[[FloatArray], FloatArray]
+    start: FloatArray,
+    error_at: Callable[[FloatArray], FloatArray],
+    evaluations: int = EVALUATIONS,
 ) -> tuple[FloatArray, BoolArray]:
     """Logarithms (b,) of the radii that equal the errors they lead to, and where there are errors.
 
@@ -196,47 +261,16 @@ def search_radii(
     """
     x, slope = np.log(start), np.full(len(start), FIRST_SLOPE)
     before: tuple[FloatArray, FloatArray] | None = None
-    for left in reversed(range(EVALUATIONS)):
+    for left in reversed(range(evaluations)):
         error = error_at(np.exp(x))
         live = np.isfinite(error) & (error > 0)
         h = np.where(live, np.log(np.where(live, error, 1.0)) - x, np.nan)
         if before is not None:
-            slope = secant_slope(x - before[0], h - before[1], np.full(len(h), FIRST_SLOPE))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slope = np.clip((h - before[1]) / (x - before[0]), STEEPEST, FLATTEST)
+            slope = np.where(np.isfinite(slope), slope, FIRST_SLOPE)
         before = x, h
         x = x + np.where(live, -h / slope, TOO_LARGE if left else 0.0)
         if live.any() and (np.abs(h[live]) < SETTLED).all():
             break
     return x, live
-
-
-def _anchored(problems: ProblemSet) -> BoolArray:
-    """Every few penalties of a chain, the last one included."""
-    count = problems.shape[3]
-    step = max(1, -(-count // ANCHORS))
-    return (problems.alpha_index % step == 0) | (problems.alpha_index == count - 1)
-
-
-def secant_slope(moved: FloatArray, change: FloatArray, otherwise: FloatArray) -> FloatArray:
-    """Slopes (b,) of the search function from changes of x and h; `otherwise` where unknown."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.clip(change / moved, STEEPEST, FLATTEST)
-    return np.where(np.isfinite(slope), slope, otherwise)
-
-
-def _spread(
-    problems: ProblemSet,
-    searched: IntArray,
-    x: FloatArray,
-    live: BoolArray,
-    chosen: BoolArray,
-    radius: FloatArray,
-) -> None:
-    """Write the radii found, exp(x), into their chains, interpolated in log(alpha)."""
-    chain, level = problems.chain, np.log(np.maximum(problems.batch.alpha, 1e-300))
-    for number in np.unique(chain[searched]):
-        here = np.flatnonzero((chain == number) & chosen)
-        known = np.flatnonzero((chain[searched] == number) & live)
-        if known.size == 0:
-            known = np.flatnonzero(chain[searched] == number)
-        order = known[np.argsort(level[searched[known]])]
-        radius[here] = np.exp(np.interp(level[here], level[searched[order]], x[order]))

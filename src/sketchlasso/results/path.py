@@ -1,0 +1,233 @@
+"""What is to be fitted (`Problem`, `Grid`), what comes out (`Path`), and fits on X itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from sketchlasso.data import as_responses
+from sketchlasso.errors import unaccepted
+from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
+from sketchlasso.instances import RowSets, all_rows
+from sketchlasso.problem.dual import Bounds
+from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
+from sketchlasso.results.full_data import FullCertificate, certify_with_bound
+from sketchlasso.results.models import LinearModels
+from sketchlasso.results.radius import RadiusLike, RadiusPolicy, given_radius
+from sketchlasso.sketches import Sketch
+from sketchlasso.solvers import Settings, Solver
+from sketchlasso.solvers.solution import warn_of_ending
+from sketchlasso.types import FloatArray, IntArray
+
+# A smaller gap of the full problem takes more products with X and changes no conclusion.
+FULL_TOL = 1e-4
+# With an intercept, and every feature penalised alike.
+DEFAULT_TERMS = Terms()
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be solved, apart from penalties and radii, and how well."""
+
+    X: Any  # array, csr_array or BlockMatrix (m, n)
+    Y: FloatArray  # (m, t)
+    weights: FloatArray | None = None  # (m,), of all rows; row sets carry them too
+    terms: Terms = DEFAULT_TERMS
+    settings: Settings | None = None
+    solver: Solver = "newton"
+
+    @property
+    def all_rows(self) -> RowSets:
+        """Every row, with its weight."""
+        rows = all_rows(len(self.Y))
+        return rows if self.weights is None else rows.weighted(self.weights)
+
+    @property
+    def full_settings(self) -> Settings:
+        """Settings of fits of the full problem."""
+        return self.settings or Settings(tol=FULL_TOL)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Penalties and radii of every response."""
+
+    alphas: int | ArrayLike = 100  # penalties (a,), or how many to space automatically
+    alpha_min_ratio: float | None = None
+    radii: RadiusLike | Sequence[RadiusLike] | None = None
+
+    @property
+    def count(self) -> int | None:
+        """How many penalties to space automatically; None where they are given."""
+        number = isinstance(self.alphas, int | np.integer)
+        if isinstance(self.alphas, bool | np.bool_):
+            raise unaccepted("alphas", self.alphas, "a number of penalties or a list of them")
+        return int(self.alphas) if number else None  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Fits(Bounds):
+    """Solved instances as models of X, one row per instance."""
+
+    models: LinearModels
+    primal: FloatArray  # (B,): of the problem that was solved, the sketched or the full one
+    dual: FloatArray  # (B,)
+    null: FloatArray  # (B,): objective at w = 0
+    n_iter: IntArray  # (B,): inner iterations spent
+    status: IntArray  # (B,): values of Status
+    radius: FloatArray  # (B,): radius that every instance was solved with
+    seconds: float  # spent in the solver, the search for radii included
+
+    def warn_if_unsolved(self) -> None:
+        """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
+        warn_of_ending(self.status, self.relative_gap)
+
+
+# Arrays of fits with one number per instance.
+NUMBERS = ("primal", "dual", "null", "n_iter", "status", "radius")
+
+
+def join_fits(parts: Sequence[Fits]) -> Fits:
+    """Fits of several parts one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Fits(
+        models=LinearModels(
+            coef=sparse.csr_array(sparse.vstack([part.models.coef for part in parts])),
+            intercept=np.concatenate([part.models.intercept for part in parts]),
+        ),
+        seconds=sum(part.seconds for part in parts),
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in NUMBERS},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Fits):
+    """Linear models for responses x radii x alphas, alphas fastest.
+
+    Where they were fitted on several row sets, those vary slowest.
+
+    Attributes
+    ----------
+    models : LinearModels
+        Coefficients (B, n) on the scale of X, and intercepts (B,).
+    alphas : ndarray of shape (responses, radii, alphas)
+    radii : tuple of RadiusPolicy
+    radius : ndarray of shape (B,)
+        The radius every instance was solved with; zero for the full model.
+    primal, dual, null, relative_gap : ndarray of shape (B,)
+        Of the problem that was solved, sketched or full; `null` is the objective at w = 0.
+    n_iter : ndarray of shape (B,)
+        Inner iterations spent.
+    status : ndarray of shape (B,)
+    terms : Terms
+        Those that make the full problem on X that of the models.
+    proved : bool
+        Whether `dual` bounds the full problem, so that `relative_gap` is the gap there.
+    seconds : float
+        Time in the solver.
+    """
+
+    alphas: FloatArray
+    radii: tuple[RadiusPolicy, ...]
+    terms: Terms
+    proved: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Row sets, responses, radii and alphas."""
+        responses, radii, alphas = self.alphas.shape
+        return len(self.status) // self.alphas.size, responses, radii, alphas
+
+    def certificate(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FullCertificate:
+        """How far models of all rows are from the optimum of the full problem.
+
+        It takes a few products with X. Without a sketch `relative_gap` is that distance already.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, BlockMatrix or dask array of shape (m, n)
+        y : array-like of shape (m,) or (m, t)
+        sample_weight : array-like of shape (m,), optional
+            Those that the models were fitted to.
+
+        Returns
+        -------
+        FullCertificate
+        """
+        Y = as_responses(y, X.shape[0])
+        each = self.alphas.size // Y.shape[1]
+        return certify_with_bound(
+            X,
+            np.repeat(Y, each, axis=1) if Y.shape[1] > 1 else Y,
+            self.models.coef,
+            self.alphas.ravel(),
+            terms=self.terms,
+            sample_weight=sample_weight,
+            # The bounds that the solver of the full problem has proved hold for these models.
+            bound=self.dual if self.proved else None,
+        )
+
+
+def fit_exact(problem: Problem, grid: Grid, rows: RowSets) -> Path:
+    """Solve the problems on X itself for every row set."""
+    settings, radius = problem.full_settings, given_radius(grid.radii)
+    if grid.count is None:
+        given = check_alphas(grid.alphas)
+        alphas = np.broadcast_to(given, (problem.Y.shape[1], len(given)))
+    else:
+        largest = exact_alpha_max(
+            problem.X, problem.Y, radius=radius, rows=problem.all_rows, terms=problem.terms
+        )
+        # Where no feature ever enters any penalty does; tiny ones would only cost iterations.
+        ratio = grid.alpha_min_ratio or default_ratio(problem.X.shape)
+        alphas = alpha_grid(np.where(largest > 0, largest, 1.0), grid.count, ratio)
+    found = solve_exact(
+        problem.X,
+        problem.Y,
+        alphas,
+        radius=radius,
+        rows=rows,
+        terms=problem.terms,
+        tol=settings.tol,
+        n_threads=settings.n_threads,
+        callback=settings.callback,
+    )
+    return exact_path(found, alphas, problem.terms, radius)
+
+
+def exact_path(found: ExactSolution, alphas: FloatArray, terms: Terms, radius: float = 0.0) -> Path:
+    """Solutions on X itself with their penalties (responses, alphas)."""
+    return Path(
+        models=LinearModels(found.coef, found.intercept),
+        primal=found.primal,
+        dual=found.dual,
+        null=found.null,
+        n_iter=found.n_iter,
+        status=found.status,
+        radius=np.full(len(found.primal), radius),
+        seconds=found.seconds,
+        alphas=alphas[:, None],
+        radii=(RadiusPolicy("given", radius),),
+        terms=terms,
+        proved=radius == 0.0,
+    )
+
+
+def sketched_path(
+    fits: Fits,
+    alphas: FloatArray,
+    radii: tuple[RadiusPolicy, ...],
+    problem: Problem,
+    sketch: Sketch,
+) -> Path:
+    """Fits on a sketch with their penalties (responses, radii, alphas)."""
+    terms = problem.terms.scaled(sketch.column_scales)
+    return Path(**vars(fits), alphas=alphas, radii=radii, terms=terms, proved=False)
