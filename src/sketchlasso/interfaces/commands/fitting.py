@@ -60,14 +60,14 @@ class SearchOptions:
 
         stratified = classes and self.split != "time"
         labels, counts = np.unique(y, return_counts=True)
-        most = int(counts.max()) if stratified else len(y)
+        most = int(counts.max()) if stratified else len(y) - (self.split == "time")
         if most < 2:
             raise InvalidInputError(
                 "every row has a different class, but folds need classes of at least 2 rows; "
                 "give more rows, or --split time."
             )
         if not 2 <= self.folds <= most:
-            what = "rows of the largest class" if stratified else "number of rows"
+            what = "rows of the largest class" if stratified else "rows to hold out"
             raise InvalidInputError(
                 f"--folds must be from 2 to {most}, the {what}, not {self.folds}."
             )

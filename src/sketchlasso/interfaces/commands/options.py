@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,6 +107,12 @@ class DataOptions:
         self.names_target()
         if self.impute is not None:
             check_choice("--impute", self.impute, ("mean", "median", "drop"))
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise InvalidInputError(
+                f"--encoding must be a text encoding such as latin-1, not {self.encoding!r}."
+            ) from None
 
     @property
     def in_blocks(self) -> bool:
