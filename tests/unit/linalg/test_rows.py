@@ -1,4 +1,4 @@
-"""Lengths of columns, in memory and in blocks."""
+"""Lengths of columns, in memory and in blocks, and sparse rows that are replaced."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,8 @@ from scipy import sparse
 
 from sketchlasso.data import BlockMatrix
 from sketchlasso.data.transform import column_lengths
+from sketchlasso.linalg import rows as linalg_rows
+from sketchlasso.linalg.rows import KeptRows
 
 SIZES = np.array([1.0, 1e-170, 1e170, 1e-100, 0.0])
 IN_BLOCKS = np.array([1.0, 1e-170, 1e100, 1e-100, 0.0])
@@ -24,3 +26,22 @@ def test_lengths_of_columns_neither_overflow_nor_vanish(kind):
     # Squares below the smallest double are rounded up.
     np.testing.assert_allclose(found, np.maximum(expected, 0.0), rtol=1e-12, atol=1e-160)
     assert (found >= expected * (1 - 1e-12)).all()
+
+
+def test_rows_are_replaced_block_by_block_and_replaced_entries_are_dropped(monkeypatch):
+    monkeypatch.setattr(linalg_rows, "SPARE_ENTRIES", 20)
+    rng = np.random.default_rng(0)
+    kept, wanted = KeptRows(6, 5), np.zeros((6, 5))
+    assert (kept.take(np.arange(6)).toarray() == wanted).all()
+    for _ in range(30):
+        block = rng.standard_normal((4, 5)) * (rng.random((4, 5)) < 0.5)
+        rows = np.flatnonzero(rng.random(4) < 0.6)
+        numbers = rng.permutation(6)[: len(rows)]
+        given = sparse.csr_array(block)
+        kept.put(numbers, given, rows)
+        # The block stays the caller's.
+        given.data[:] = np.nan
+        wanted[numbers] = block[rows]
+        some = rng.permutation(6)[:3]
+        assert (kept.take(some).toarray() == wanted[some]).all()
+        assert sum(map(len, kept._values)) <= 2 * np.count_nonzero(wanted) + 20 + 20
