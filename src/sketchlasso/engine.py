@@ -13,7 +13,6 @@ from sketchlasso.instances import (
 )
 from sketchlasso.problem import (
     Batch,
-    optimality_residual,
     primal_value,
     sparsify,
     worst_case_perturbation,
@@ -37,7 +36,6 @@ __all__ = [
     "leave_one_out_rows",
     "leave_p_out_rows",
     "linear_models",
-    "optimality_residual",
     "primal_value",
     "score",
     "sketch_from_factors",

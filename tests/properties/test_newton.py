@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from tests import twins
+from tests.oracles import optimality_residual
 from tests.problems import Recipe, recipes
 
-from sketchlasso.problem import optimality_residual
 from sketchlasso.solvers import Settings, solve
 
 FEASIBLE = {"float64": 1e-9, "float32": 3e-6}

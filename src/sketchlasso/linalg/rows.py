@@ -14,9 +14,6 @@ Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 SPARE_ENTRIES = 1 << 20
 # Rows that are squared at a time.
 ROWS = 1024
-# Columns whose squares overflow are divided by the first; the second is the smallest double.
-HUGE = 2.0**600
-SMALLEST = 5e-324
 # Numbers that differ from their mean by no more than this share of their size are constant.
 CONSTANT_SHARE = 4 * np.finfo(np.float64).eps
 
@@ -110,34 +107,17 @@ def lengths(directions: FloatArray) -> FloatArray:
 
 
 def weighted_lengths(X: Any, weights: FloatArray) -> FloatArray:
-    """||x_j||_W (n,) of the columns of an array or sparse matrix X (m, n), or a little more.
-
-    Squares that are too large or too small for doubles do no harm. The weights are (m,).
-    """
-    heaviest = float(weights.max(initial=0.0))
-    if heaviest == 0.0:
-        return np.zeros(X.shape[1])
-    shares = weights / heaviest
-    with np.errstate(over="ignore", invalid="ignore"):
-        # What underflows in the sum of the squares is less than the second term.
-        found = np.sqrt(_sums_of_squares(X, shares) + X.shape[0] * SMALLEST)
-        if not np.isfinite(found).all():
-            smaller = np.sqrt(_sums_of_squares(X / HUGE, shares)) * HUGE
-            found = np.where(np.isfinite(found), found, smaller)
-    return np.asarray(found * np.sqrt(heaviest))
-
-
-def _sums_of_squares(X: Any, weights: FloatArray) -> FloatArray:
+    """||x_j||_W (n,) of the columns of an array or sparse matrix X (m, n)."""
     if sparse.issparse(X):
         entries: Any = X
         squares = entries.astype(np.float64)  # a copy
         squares.data **= 2
-        return np.asarray(squares.T @ weights)
+        return np.sqrt(np.asarray(squares.T @ weights))
     total = np.zeros(X.shape[1])
     for first in range(0, X.shape[0], ROWS):
         part = np.asarray(X[first : first + ROWS], dtype=np.float64)
         total += weights[first : first + ROWS] @ np.square(part)
-    return total
+    return np.sqrt(total)
 
 
 def rounding_of_sums(count: int, kind: type[np.floating[Any]] = np.float64) -> float:

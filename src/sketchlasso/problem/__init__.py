@@ -4,7 +4,7 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.cardinality import sparsify
 from sketchlasso.problem.dual import Certificate, certify_batch, dual_value, feasible_dual
 from sketchlasso.problem.objective import primal_value, worst_case_perturbation
-from sketchlasso.problem.optimality import alpha_max, optimality_residual
+from sketchlasso.problem.optimality import alpha_max
 from sketchlasso.problem.reduction import reduce_statistics
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "certify_batch",
     "dual_value",
     "feasible_dual",
-    "optimality_residual",
     "primal_value",
     "reduce_statistics",
     "sparsify",

@@ -18,7 +18,6 @@ from sketchlasso.problem.screening import gap_safe_distance, row_norms
 from sketchlasso.solvers.conic import import_clarabel, solve_conic
 from sketchlasso.solvers.device import solve_on_device, suits
 from sketchlasso.solvers.newton import Newton, Round
-from sketchlasso.solvers.polish import polished
 from sketchlasso.solvers.settings import Endings, Settings, StopSolve
 from sketchlasso.solvers.solution import BatchLedger, Iterates, Solution, Status, Stopwatch
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
@@ -138,7 +137,7 @@ def _solve_here(
                     _solve_by_newton(ledger, warm, chain)
         except endings:
             ledger.interrupt()
-    return polished(batch, ledger.solution(solver, watch, label, finished_on_cpu), settings.tol)
+    return ledger.solution(solver, watch, label, finished_on_cpu)
 
 
 def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | None:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from scipy import sparse
 from tests import twins
+from tests.oracles import optimality_residual
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import (
@@ -13,7 +14,6 @@ from sketchlasso.problem import (
     certify_batch,
     dual_value,
     feasible_dual,
-    optimality_residual,
     primal_value,
     reduce_statistics,
     worst_case_perturbation,
