@@ -1,4 +1,4 @@
-"""Public names: sorted, importable, documented, with parameters as documented."""
+"""Public names: importable, documented, with parameters as documented (ruff sorts them)."""
 
 import ast
 import importlib
@@ -21,10 +21,10 @@ ROOMS = [
 
 
 @pytest.mark.parametrize("name", ["sketchlasso", *ROOMS])
-def test_all_is_sorted_and_importable(name):
+def test_all_is_importable(name):
     module = importlib.import_module(name)
     names = getattr(module, "__all__", [])
-    assert list(names) == sorted(names)
+    assert len(names) == len(set(names))
     for public in names:
         assert hasattr(module, public)
 
