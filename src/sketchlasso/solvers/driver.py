@@ -274,7 +274,7 @@ def _between_neighbours(
     here, above, below = (
         np.log(np.maximum(ledger.batch.alpha[rows], 1e-300)) for rows in (instances, left, right)
     )
-    share = np.clip((above - here) / np.where(left == right, 1.0, above - below), 0.0, 1.0)
+    share = np.clip((above - here) / np.where(above == below, 1.0, above - below), 0.0, 1.0)
     return between(ledger.iterates(left), ledger.iterates(right), share)
 
 

@@ -48,3 +48,13 @@ def test_chain_numbers_must_fit_the_batch():
     )
     with pytest.raises(InvalidInputError, match=r"chain has shape \(2,\) but the batch has 4"):
         solve(problems.batch, chain=np.zeros(2, dtype=int))
+
+
+def test_equal_penalties_in_a_chain_have_equal_solutions():
+    X, digit = load_digits(return_X_y=True)
+    found = sketch(X, rank=5, random_state=0, radius=0.1)
+    for alpha in (3.0, 0.0):
+        problems = build_problems(found, digit.astype(float), alphas=[alpha] * 40)
+        solution = solve(problems.batch, chain=problems.chain)
+        assert solution.solved.all()
+        assert np.ptp(solution.primal) <= 2e-6 * solution.primal.max()
