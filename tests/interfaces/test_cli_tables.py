@@ -270,3 +270,11 @@ def test_columns_of_new_svmlight_files_are_those_of_the_fit(call, tmp_path):
     assert "ignored 1 feature after the last of 5" in json.loads(result.stdout)["notes"]
     call("fit new.svm --index-base 0 --n-features 5 --alpha 0.1 -o named.model")
     assert stored_info("named.model").facts["encoding"]["index_base"] == 0
+
+
+@pytest.mark.parametrize("label", ["1_2", "007"])
+def test_a_file_of_targets_holds_numbers_as_tables_do(call, files, tmp_path, label):
+    labels = [label, "5"] * 30
+    (tmp_path / "labels.txt").write_text("\n".join(labels))
+    call("fit {data}/plain.npz --target-file labels.txt --alpha 0.5 -o c.model")
+    assert sl.load_model("c.model").classes_.tolist() == [label, "5"]

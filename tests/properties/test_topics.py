@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.graphs import force_layout, links_of, read_graph, write_graph
+from sketchlasso.storage import reading, strings_array, write_stored
 from sketchlasso.topics import Corpus, word_graph
-from sketchlasso.topics.store import pack_strings, unpack_strings
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 0.5, -0.5, 1.0, -2.0, 1e-300, 0.1])
 # Anything that XML can hold: quotation marks, angle brackets, line ends and all.
@@ -122,4 +122,8 @@ def test_pruning_never_changes_a_word_that_stays(counts, least, share, stopped):
 
 @given(st.lists(st.text(st.characters(codec="utf-8"))))
 def test_strings_come_back_from_their_bytes(strings):
-    assert unpack_strings(*pack_strings(strings)) == tuple(strings)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.images")
+        write_stored(path, "images", {}, {"words": strings_array(strings)})
+        with reading(path, "images") as stored:
+            assert tuple(stored.strings("words")) == tuple(strings)
