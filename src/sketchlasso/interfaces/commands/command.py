@@ -23,7 +23,7 @@ from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
 
 # Warnings after which the answer cannot be used as it is.
-SHORTFALLS = (errors.InaccurateWarning, errors.EmptyModelWarning)
+SHORTFALLS = (errors.InaccurateWarning,)
 # Parameters that name what a command writes.
 WRITTEN = ("output", "plot", "folder")
 # Options with a short form.

@@ -25,7 +25,6 @@ from sketchlasso.interfaces.commands.scoring import (
 )
 from sketchlasso.interfaces.commands.screen import Screen
 
-NOTHING_USED = "no feature is used at this penalty; give a smaller --alpha, or choose one with cv"
 SPLITS = ("shuffled", "ordered", "time")
 SCORES, CLASS_SCORES = ("mse", "mae", "r2"), ("accuracy", "f1", "auc")
 
@@ -182,7 +181,6 @@ def fit(
         seconds = perf_counter() - start
         scores = model_scores(estimator, given, estimator.predict(given.X))
         finished = result.finish(estimator, given, seconds)
-    _warn_if_empty(estimator, NOTHING_USED)
     return Report(
         data={
             **_data(estimator, given),
@@ -231,7 +229,6 @@ def cv(
         seconds = perf_counter() - start
         estimator.set_params(cv=search.folds)
         finished = result.finish(estimator, given, seconds)
-    _warn_if_empty(estimator, "the penalty that scored best uses no feature")
     scores, curves = held_out_scores(estimator, given, rows), describe.score_curves(estimator)
     where = f"on held-out rows ({search.folds} folds, {search.split})"
     return Report(
@@ -262,11 +259,6 @@ def cv(
         ),
         fell_short=not np.any(estimator.coef_),
     )
-
-
-def _warn_if_empty(estimator: Model, words: str) -> None:
-    if not np.any(estimator.coef_):
-        warnings.warn(sl.errors.EmptyModelWarning(words), stacklevel=2)
 
 
 def _searched(

@@ -141,7 +141,8 @@ def _predicted(
     predictions = estimator.predict(given.X)
     if predictions.dtype == object:
         predictions = predictions.astype(str)  # labels of a data frame are text in objects
-    if not np.any(getattr(estimator, "coef_", True)):
+    empty = not np.any(getattr(estimator, "coef_", True))
+    if empty:
         warnings.warn(
             sl.errors.EmptyModelWarning("the model uses no feature, so it predicts a constant"),
             stacklevel=2,
@@ -160,7 +161,7 @@ def _predicted(
         several = decision.shape[1] > 1
         names = [f"decision {label(c)}" for c in estimator.classes_] if several else ["decision"]
         columns = dict(zip(names, decision.T, strict=True)) | {"prediction": predictions}
-        return Report(document, facts=tuple(facts)), columns
+        return Report(document, facts=tuple(facts), fell_short=empty), columns
     rows = predictions.reshape(len(predictions), -1)
     ends = None
     if interval is not None:
@@ -172,7 +173,7 @@ def _predicted(
         columns[f"prediction{target}"] = rows[:, t]
         if ends is not None:
             columns |= {f"lower{target}": ends[:, t, 0], f"upper{target}": ends[:, t, 1]}
-    return Report(document, facts=tuple(facts)), columns
+    return Report(document, facts=tuple(facts), fell_short=empty), columns
 
 
 def _describe_intervals(
