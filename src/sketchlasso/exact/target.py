@@ -132,7 +132,7 @@ class Target:
             values = values.joined(FullValues(values.primal, self.dual(*self._last, alpha), 0.0))
         if values.relative_gap > tol:
             for tight in self._tight(point, alpha):
-                last = self._along(tight)
+                last = self.along(tight)
                 dual = self.dual(*last, alpha)
                 self._last = last if dual > values.dual else self._last
                 values = values.joined(FullValues(values.primal, dual, 0.0))
@@ -171,9 +171,9 @@ class Target:
 
     def dual_along(self, direction: FloatArray, alpha: float) -> float:
         """The best dual value along a direction (m,) on scaled rows."""
-        return self.dual(*self._along(direction), alpha)
+        return self.dual(*self.along(direction), alpha)
 
-    def _along(self, direction: FloatArray) -> tuple[FloatArray, float, float]:
+    def along(self, direction: FloatArray) -> tuple[FloatArray, float, float]:
         """Centred x_j'W d (n,), ||d||_W and y'W d of a direction (m,) on scaled rows."""
         view = self.training.view
         direction = view.centre(direction[:, None])

@@ -129,11 +129,11 @@ class WorkingSet:
             point, direction = answer
             new = target.certificate(point, alpha, self._tol)
             best = point if new.primal <= values.primal else best
-            dual = target.dual_along(direction, alpha)
+            seen, length, inner = target.along(direction)
+            dual = target.dual(seen, length, inner, alpha)
             values = values.joined(new).joined(FullValues(new.primal, dual, values.null))
             if values.relative_gap <= self._tol:
                 return Ending(best, values, Status.STALLED, number + 1)
-            seen = target.training.view.correlate(direction[:, None])[:, 0]
         return Ending(best, values, Status.ITERATION_LIMIT, self._max_rounds)
 
     def _working(self, support: IntArray, seen: FloatArray, alpha: float) -> tuple[IntArray, int]:
