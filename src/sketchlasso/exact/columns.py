@@ -21,6 +21,7 @@ from sketchlasso.problem.full_problem import FullView
 from sketchlasso.types import FloatArray, IntArray
 
 NO_WEIGHTS = np.empty(0)
+EVERY = slice(None)
 # Copying a column takes as long as multiplying this many.
 FEW = 3
 # New columns made dense at a time, so that they fit the cache.
@@ -126,7 +127,7 @@ class DenseColumns:
         """The Gram matrix of all columns (n, n); only its lower triangle is filled."""
         total = np.zeros((self.shape[1], self.shape[1]))
         for part in self._parts(self.shape[1]):
-            block = self._entries(part, slice(None))
+            block = self._entries(part, EVERY)
             if weights is not None:
                 block *= np.sqrt(weights[part, None])
             # BLAS reads arrays in Fortran order: the transpose of its upper triangle.
@@ -140,10 +141,10 @@ class DenseColumns:
 
     def _entries(self, part: slice, chosen: Any) -> FloatArray:
         """A copy of the shifted entries of some rows and columns."""
-        if self._rows is None:
-            entries = self.matrix[part, chosen]
-        elif isinstance(chosen, slice):
-            entries = self.matrix[self._rows[part], chosen]
+        if isinstance(chosen, slice):
+            entries = self.matrix[part if self._rows is None else self._rows[part]]
+        elif self._rows is None:
+            entries = self.matrix[part].take(chosen, axis=1)
         else:
             entries = self.matrix[self._rows[part][:, None], chosen]
         return np.ascontiguousarray(entries) - self.shift[chosen]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sketchlasso.exact.columns import SparseColumns
 from sketchlasso.exact.gram import TrainingGram
 from sketchlasso.exact.target import Point, Target
 from sketchlasso.exact.working_set import WorkingSet, largest
@@ -34,10 +35,10 @@ from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Status
 from sketchlasso.types import FloatArray, IntArray
 
-# With more active columns knots cost more than the working set: with a Gram matrix of all columns,
-# and with one that grows unless there are only few rows, whose paths end early.
+# With more active columns knots cost more than the working set; of sparse columns, with fewer,
+# unless there are only few rows, whose paths end early.
 MOST_ACTIVE = 1000
-MOST_ACTIVE_GROWING = 200
+MOST_ACTIVE_SPARSE = 200
 FEW_ROWS = 500
 # Knots between two looks at a request to stop, and the most on the way to a penalty: their number
 # can be exponential in the number of columns.
@@ -99,7 +100,8 @@ class KnotWalk:
     def __init__(self, target: Target, gram: TrainingGram, stopped: Callable[[], bool]) -> None:
         self._target, self._gram, self._stopped = target, gram, stopped
         rows = int(np.count_nonzero(target.training.weights))
-        limit = MOST_ACTIVE if gram.whole or rows <= FEW_ROWS else MOST_ACTIVE_GROWING
+        few = isinstance(target.training.columns, SparseColumns) and rows > FEW_ROWS
+        limit = MOST_ACTIVE_SPARSE if few and not gram.whole else MOST_ACTIVE
         self._most = min(rows, limit, len(target.factor))
         gram.include(target.free)
         # The walk is that of what the unpenalised columns leave of the response.

@@ -29,11 +29,13 @@ Key: TypeAlias = tuple[int, int]
 Result = TypeVar("Result")
 # Penalties and solutions at some lambdas.
 Descended: TypeAlias = tuple[FloatArray, list[Solved]]
-# Products with X that a path takes about, unless the Gram matrix of all columns is known.
-PRODUCTS = 100
+# Products with X that a path takes about, and columns of Gram matrices that all paths take, unless
+# the Gram matrix of all columns is known.
+PRODUCTS = 40
+GRAM_COLUMNS = 1000
 # Operations of a Gram matrix in the time that reading an entry of X takes, and the times that each
 # entry of such a matrix is read or written.
-SPEED = 16
+SPEED = 8
 PASSES = 8
 # Bytes that the Gram matrices of all row sets may take together.
 WHOLE_BYTES = 2**31
@@ -148,8 +150,9 @@ class Descent:
         # Whether a row set has one Gram matrix of all columns, which its responses share: where
         # there is memory for it, and where it takes less time than the products it saves.
         size, sets = self.columns.size, len(self.rows)
-        time = size / m * (size if not dense else n * m / SPEED) + PASSES * sets * n * n
-        self.shares_gram = time <= PRODUCTS * chains * size and 8 * n * n * sets <= WHOLE_BYTES
+        time = size * (n / SPEED if dense else size / m) + PASSES * sets * n * n
+        other = (PRODUCTS * chains + GRAM_COLUMNS / SPEED) * size
+        self.shares_gram = time <= other and 8 * n * n * sets <= WHOLE_BYTES
         self.shares_gram &= self._radius == 0.0
         self._whole: list[FloatArray] | None = None
         # Where few columns of many come into play, row sets use different ones, and products of few
