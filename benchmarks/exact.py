@@ -1,4 +1,4 @@
-"""Exact paths on the full data: ours, cold and from the sketch, against skglm and celer.
+"""Exact paths on the full data: ours against skglm and celer.
 
 Claim under test: not slower than skglm's SqrtLasso at the same penalties and gap, never failing
 where it fails, and what a LASSO solver costs at matched penalties. All sides get the same X, a
@@ -24,15 +24,13 @@ from scipy import sparse
 
 from benchmarks.datasets import available, load
 from benchmarks.harness import Contenders, Measured, Outcome, alternate, run_limited
-from sketchlasso import Settings, build_problems, certify, sketch, solve
-from sketchlasso.engine import linear_models
+from sketchlasso import certify
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.problem.terms import Terms
 
 # A peer's answer counts when its gap is within this factor of the tolerance.
 FACTOR = 10.0
 COLD = "ours, cold"
-FROM_SKETCH = "ours, from the sketch"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +38,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alphas", type=int, default=20)
     parser.add_argument("--ratio", type=float, default=0.05, help="smallest / largest penalty")
     parser.add_argument("--tols", type=float, nargs="+", default=[1e-4, 1e-6])
-    parser.add_argument("--rank", type=int, default=50, help="of the sketch that starts us")
     parser.add_argument("--limit", type=float, default=180.0, help="of each peer, seconds")
     parser.add_argument("--no-peers", action="store_true")
 
@@ -55,8 +52,6 @@ class Task:
     alphas: np.ndarray
     matched: np.ndarray
     nonzeros: np.ndarray
-    start: Any
-    sketch_seconds: float
 
     def gaps(self, coef: Any) -> np.ndarray:
         """Certified relative gaps of coefficients (penalties answered, n)."""
@@ -73,25 +68,19 @@ def full_data(name: str, quick: bool) -> tuple[Any, np.ndarray]:
     return np.asfortranarray(split.X - split.X.mean(axis=0)), y
 
 
-def our_path(X: Any, y: np.ndarray, alphas: np.ndarray, tol: float, start: Any) -> ExactSolution:
-    return solve_exact(X, y, alphas, terms=Terms(fit_intercept=False), tol=tol, start=start)
+def our_path(X: Any, y: np.ndarray, alphas: np.ndarray, tol: float) -> ExactSolution:
+    return solve_exact(X, y, alphas, terms=Terms(fit_intercept=False), tol=tol)
 
 
 def prepare(name: str, options: argparse.Namespace) -> Task:
     X, y = full_data(name, options.quick)
     largest = exact_alpha_max(X, y, terms=Terms(fit_intercept=False))[0]
     alphas = largest * np.geomspace(1.0, options.ratio, options.alphas)
-    best = our_path(X, y, alphas, 1e-9, None)
+    best = our_path(X, y, alphas, 1e-9)
     best.warn_if_unsolved()
     residual = [np.linalg.norm(y - X @ row.toarray().ravel()) for row in best.coef]
-    begin = perf_counter()
-    made = sketch(X, rank=options.rank, random_state=0, radius=0.0)
-    problems = build_problems(made, y, alphas=alphas, fit_intercept=False)
-    found = solve(problems.batch, settings=Settings(tol=1e-4), chain=problems.chain)
-    models = linear_models(problems, found.coef, made.transform, X)
-    seconds = perf_counter() - begin
     matched = alphas * np.array(residual) / len(y)
-    return Task(name, X, y, alphas, matched, best.n_nonzero, models.coef, seconds)
+    return Task(name, X, y, alphas, matched, best.n_nonzero)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +163,7 @@ def run(options: argparse.Namespace) -> None:
 def one_tolerance(task: Task, tol: float, options: argparse.Namespace) -> None:
     """Ours in turns with the peers, each of them once and under a limit."""
     ours: Contenders = {
-        COLD: partial(our_path, task.X, task.y, task.alphas, tol, None),
-        FROM_SKETCH: partial(our_path, task.X, task.y, task.alphas, tol, task.start),
+        COLD: partial(our_path, task.X, task.y, task.alphas, tol),
     }
     asked = (task.name, options.quick)
     hard = options.limit + 120.0
@@ -193,10 +181,7 @@ def one_tolerance(task: Task, tol: float, options: argparse.Namespace) -> None:
     measured, outcomes = alternate(ours, {} if options.no_peers else peers, options.repeats)
     for name, times in measured.items():
         row = row_of(task, tol, name, times.value.coef, times.median, measured[COLD].median)
-        extra = {"spread": times.spread}
-        if name == FROM_SKETCH:
-            extra["sketch and its solve s"] = task.sketch_seconds
-        options.report.add(**row, **extra)
+        options.report.add(**row, spread=times.spread)
     for name, outcome in outcomes.items():
         options.report.add(**peer_row(task, tol, name, outcome, measured[COLD]))
 
@@ -226,7 +211,7 @@ def peer_row(task: Task, tol: float, name: str, outcome: Outcome, ours: Measured
     count, same = answers.coef.shape[0], ours.median
     if count < len(task.alphas):
         begin = perf_counter()
-        our_path(task.X, task.y, task.alphas[:count], tol, None)
+        our_path(task.X, task.y, task.alphas[:count], tol)
         same = perf_counter() - begin
     row = row_of(task, tol, name, answers.coef, float(answers.seconds[-1]), same)
     return {**row, "complaint": answers.complaint}
@@ -242,7 +227,7 @@ def interpolation(options: argparse.Namespace) -> None:
         largest = exact_alpha_max(X, y, terms=Terms(fit_intercept=False))[0]
         alphas = largest * np.geomspace(1.0, 0.05, 20)
         begin = perf_counter()
-        found = our_path(X, y, alphas, tol, None)
+        found = our_path(X, y, alphas, tol)
         seconds += perf_counter() - begin
         gaps = certify(X, y, found.coef, alphas, fit_intercept=False).relative_gap
         ours += int(np.sum(gaps <= tol))

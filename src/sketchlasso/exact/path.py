@@ -54,7 +54,7 @@ NEAR = 0.7
 MOST_JOINING = 200
 STRETCH = 0.6
 # Checks of all columns without a further solution after which the working set takes over.
-MOST_CHECKS = 8
+MOST_CHECKS = 30
 # Penalties that a walk goes on to with all columns watched after it missed one.
 AFTER_MISS = 3
 # Shares of ||y||^2 at which a fit counts as exact, and of the last penalty that the next one
