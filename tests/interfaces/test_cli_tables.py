@@ -263,10 +263,11 @@ def test_columns_of_new_svmlight_files_are_those_of_the_fit(call, tmp_path):
     write("fit.svm", X, y)
     call("fit fit.svm --alpha 0.1 -o zero.model")
     new = X[:8] * [0, 1, 1, 1, 1]  # no line has the index 0
-    write("new.svm", new, y[:8], extra=" 11:4.5")
-    result = call("predict zero.model new.svm --json")
     expected = sl.load_model("zero.model").predict(new)
-    assert json.loads(result.stdout)["predictions"] == pytest.approx(expected)
+    for extra in ("", " 11:4.5"):  # with a feature that the model has not seen
+        write("new.svm", new, y[:8], extra)
+        result = call("predict zero.model new.svm --json")
+        assert json.loads(result.stdout)["predictions"] == pytest.approx(expected)
     assert "ignored 1 feature after the last of 5" in json.loads(result.stdout)["notes"]
     call("fit new.svm --index-base 0 --n-features 5 --alpha 0.1 -o named.model")
     assert stored_info("named.model").facts["encoding"]["index_base"] == 0

@@ -250,12 +250,14 @@ def test_headers_and_separators(text):
     assert read_table(text(wide + "\n" + ",".join(["1.5"] * 20_000))).shape == (1, 20_000)
 
 
-@pytest.mark.parametrize("squeeze", [gzip.compress, bz2.compress, lzma.compress])
-def test_tables_that_compress_well(text, squeeze):
-    content = ",".join(f"s{i}" for i in range(50)) + "\n" + (",".join(["0"] * 50) + "\n") * 80_000
-    table = read_table(text(squeeze(content.encode()), "genotypes.csv"))  # whatever its name
-    assert table.shape == (80_000, 50)
-    assert useless_columns(table.X)[0] == list(range(50))
+@pytest.mark.parametrize(
+    ("ending", "squeeze"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
+)
+def test_tables_that_compress_well(text, ending, squeeze):
+    content = ",".join(f"s{i}" for i in range(50)) + "\n" + (",".join(["0"] * 50) + "\n") * 90_000
+    table = read_table(text(squeeze(content.encode()), f"genotypes.csv.{ending}"))
+    assert table.shape == (90_000, 50) and not table.X.any()
+    assert read_table(text(squeeze(b"a,b\n1,2\n"), "named.csv")).X.tolist() == [[1, 2]]
 
 
 def test_several_files_are_one_table(text, tmp_path):
