@@ -124,7 +124,7 @@ def test_cv_chooses_and_writes(call):
 def test_cv_searches_radii_and_several_classes(call):
     said = call(
         "cv {data}/plain.npz --target-file {data}/kinds.txt --alphas 0.4,0.2,0.1 "
-        "--radius realised,0.1 --sketch randomized --rank 4"
+        "--radius 0.05,0.1 --sketch randomized --rank 4"
     ).stdout
     assert "low, mid, top" in said
     assert said.startswith("accuracy ") and "\nF1 " in said
