@@ -124,7 +124,9 @@ def test_predictions_with_names_and_columns_of_the_input(call, files):
     plain = call("predict h.model {data}/houses.csv").stdout.split()
     assert [row["prediction"] for row in rows] == plain
     call("predict h.model {data}/houses.csv -o p.parquet --columns age")
-    assert read_table("p.parquet").feature_names == ("row", "age", "prediction")
+    written = read_table("p.parquet")
+    assert written.feature_names == ("row", "age", "prediction")
+    np.testing.assert_array_equal(written.X[:, 1], table.X[:, 0])
 
 
 @pytest.mark.parametrize("blocks", ["", "--memory 1MB"])

@@ -170,7 +170,7 @@ def test_the_grid_goes_on_where_the_best_is_at_its_end():
     same = searched(X, y, alpha_min_ratio=1e-3)
     assert same.alphas.shape[2] == COUNT
     np.testing.assert_allclose(found.alphas[0, 0, :COUNT], same.alphas[0, 0])
-    short = searched(X, y, alpha_min_ratio=1e-2)
+    short = searched(X, y, alpha_min_ratio=0.1)
     assert short.alphas.shape[2] == COUNT
     assert np.nanmin(found.mean()) < np.nanmin(short.mean())
 

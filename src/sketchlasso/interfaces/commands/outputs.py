@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from glob import glob
@@ -27,6 +28,7 @@ from sketchlasso.storage import replacing
 
 COMPRESSED = (".gz", ".bz2", ".xz")
 TEXT = (".csv", ".tsv", ".tab")
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*)?([eE][-+]?\d+)?")
 BINARY = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".npz", ".npy", ".mtx")
 PICTURES = (".png", ".svg", ".pdf")
 CREATOR = "sketchlasso"  # in the metadata of pictures
@@ -133,6 +135,13 @@ def check_table(path: Path | None) -> None:
         _refuse(path, "a table", ".csv, .tsv, .parquet, .feather, .npz, .npy or .mtx")
 
 
+def _numbers(values: Any) -> Any:
+    """Return a column of text (m,) as numbers, if all of it is; codes such as 007 stay text."""
+    if values.dtype.kind not in "UO" or not all(map(NUMBER.fullmatch, values)):
+        return values
+    return values.astype(np.float64)
+
+
 def write_columns(path: Path | None, columns: Mapping[str, Any]) -> str:
     """Write columns (m,) of numbers, text or yes and no as a table; return it for stdout.
 
@@ -150,7 +159,7 @@ def write_columns(path: Path | None, columns: Mapping[str, Any]) -> str:
             file.write(text.encode())
     elif ending in (".parquet", ".pq", ".feather", ".arrow", ".ipc"):
         pa, feather, parquet = map(import_module, ("pyarrow", "pyarrow.feather", "pyarrow.parquet"))
-        table = pa.table(arrays)
+        table = pa.table({name: _numbers(values) for name, values in arrays.items()})
         with replacing(path) as file:
             if ending.startswith(".p"):
                 parquet.write_table(table, file)
