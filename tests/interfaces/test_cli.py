@@ -131,9 +131,9 @@ def test_ctrl_c_ends_the_command_with_130(files, tmp_path):
     assert process.stdout.readline() == "solving\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, answer = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told == "sketchlasso: interrupted before the end.\n"
+    assert answer == "sketchlasso: interrupted before the end.\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -210,9 +210,9 @@ def test_ctrl_c_while_the_command_loads(tmp_path):
         if line.rpartition("|")[2].strip() == "typer":
             process.send_signal(signal.SIGINT)
             break
-    said, told = process.communicate(timeout=60)
+    said, answer = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, "")
-    assert "sketchlasso: interrupted before the end." in told and "Traceback" not in told
+    assert "sketchlasso: interrupted before the end." in answer and "Traceback" not in answer
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -23,16 +23,16 @@ def two(tmp_path):
 
 @pytest.mark.parametrize("line", ["fit two.npz --alpha 1", "cv two.npz --alphas 10"])
 def test_two_targets_are_fitted_and_scored(call, two, line):
-    told = json.loads(call(f"{line} -o two.model --json").stdout)
+    answer = json.loads(call(f"{line} -o two.model --json").stdout)
     model = sl.load_model("two.model")
     assert model.coef_.shape == (2, 5)
     if line.startswith("fit"):
         each = r2_score(two.y, model.predict(two.X), multioutput="raw_values")
-        assert told["training_scores"] == pytest.approx(
+        assert answer["training_scores"] == pytest.approx(
             {"R2": each.mean(), "R2 of target 1": each[0], "R2 of target 2": each[1]}
         )
     else:
-        assert all(0.2 < one["mean"] <= 1 for one in told["held_out"].values())
+        assert all(0.2 < one["mean"] <= 1 for one in answer["held_out"].values())
     scored = json.loads(call("predict two.model two.npz --json").stdout)["scores"]
     assert scored["R2"] == pytest.approx(r2_score(two.y, model.predict(two.X)))
 

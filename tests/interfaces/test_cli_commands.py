@@ -62,8 +62,8 @@ def test_fit_writes_a_model_that_python_reads(call, files):
     ],
 )
 def test_what_the_target_means(call, line, estimator):
-    told = document(call(f"fit {line} --alpha 1 --json"))
-    assert told["estimator"] == estimator
+    answer = document(call(f"fit {line} --alpha 1 --json"))
+    assert answer["estimator"] == estimator
 
 
 def test_a_sketch_file_is_shared(call):
@@ -92,8 +92,8 @@ def test_path_lists_penalties_and_writes_coefficients(call):
     table = read_table("path.csv")
     assert table.feature_names[:2] == ("alpha", "intercept")
     assert table.X[:, 0].tolist() == [4.0, 2.0, 1.0]
-    told = document(call("path {data}/houses.csv --target price --alphas 30 --json"))
-    assert len(told["alpha"]) == len(told["full_gap"]) == 30
+    answer = document(call("path {data}/houses.csv --target price --alphas 30 --json"))
+    assert len(answer["alpha"]) == len(answer["full_gap"]) == 30
     assert "20 of 30 penalties" in call("path {data}/houses.csv -t price --alphas 30").stdout
 
 
@@ -136,10 +136,10 @@ def test_loo_shows_which_rows_matter(call):
     assert "60 left out" in said
     assert "most influential rows" in said
     assert read_table("left.csv").shape == (60, 6)
-    told = document(call("loo {data}/signs.svm.gz --rows 9 --alpha 1 --standardize --json"))
-    assert len(told["prediction"]) == 9
-    assert told["worst_gap"] <= 1e-9
-    assert set(told["scores"]) == {"accuracy", "F1"}
+    answer = document(call("loo {data}/signs.svm.gz --rows 9 --alpha 1 --standardize --json"))
+    assert len(answer["prediction"]) == 9
+    assert answer["worst_gap"] <= 1e-9
+    assert set(answer["scores"]) == {"accuracy", "F1"}
 
 
 def test_predict_finds_columns_by_name(call, files):
@@ -159,9 +159,9 @@ def test_predict_finds_columns_by_name(call, files):
 
 def test_predict_labels(call):
     call("fit {data}/sizes.csv --target size --alpha 1 -o s.model")
-    told = document(call("predict s.model {data}/sizes.csv --json"))
-    assert set(told["predictions"]) == {"big", "small"}
-    assert set(told["scores"]) == {"accuracy", "F1"}
+    answer = document(call("predict s.model {data}/sizes.csv --json"))
+    assert set(answer["predictions"]) == {"big", "small"}
+    assert set(answer["scores"]) == {"accuracy", "F1"}
     call("predict s.model {data}/sizes.csv -o p.csv")
     written = read_table("p.csv", target="prediction")
     assert written.feature_names == ("row", "decision")
@@ -170,9 +170,9 @@ def test_predict_labels(call):
 
 def test_certify_proves_the_gap_of_the_fit(call):
     call("fit {data}/houses.csv --target price --alpha 1 --standardize -o h.model")
-    told = document(call("certify h.model {data}/houses.csv --json --tol 1e-4"))
-    assert told["same_data"] is True
-    assert told["relative_gap"][0] <= 1e-5
+    answer = document(call("certify h.model {data}/houses.csv --json --tol 1e-4"))
+    assert answer["same_data"] is True
+    assert answer["relative_gap"][0] <= 1e-5
     call("fit {data}/signs.svm.gz --alpha 1 --sketch randomized --rank 2 -o r.model")
     said = call("certify r.model {data}/signs.svm.gz --tol 1e-9", code=1).stdout
     assert "the optimum is between the lower bound and the objective" in said

@@ -31,8 +31,8 @@ def test_words_titles_and_columns_of_files(call, tmp_path):
     said = call("fit named.parquet --target y --alpha 1")
     assert ESCAPED in said.stdout and r"two\nlines" in said.stdout
     assert "\x1b" not in said.output
-    told = call("fit named.parquet --target \x1b[2Jy --alpha 1", code=2)
-    assert r"\x1b[2Jy" in told.stderr and "\x1b" not in told.stderr
+    answer = call("fit named.parquet --target \x1b[2Jy --alpha 1", code=2)
+    assert r"\x1b[2Jy" in answer.stderr and "\x1b" not in answer.stderr
     counts = rng.poisson(1.0, (30, 6)).astype(float)
     words = [HOSTILE, *"bcdef"]
     TopicImager(rank=3, random_state=0, stop_words=None).fit(

@@ -21,16 +21,16 @@ def test_infer_reports_the_features_that_matter(call, files):
 
 def test_infer_for_machines_equals_the_library(call, files):
     result = call("infer {data}/houses.csv --target price --level 0.9 --adjust bh --robust --json")
-    told = json.loads(result.stdout)
+    answer = json.loads(result.stdout)
     assert result.stderr == ""
     table = read_table(files / "houses.csv", target="price")
     found = desparsified(table.X, table.y, errors="robust")
-    assert told["feature"] == list(table.feature_names)
-    np.testing.assert_allclose(told["estimate"], found.estimate, rtol=1e-12)
-    np.testing.assert_allclose(told["standard_error"], found.standard_error, rtol=1e-12)
-    np.testing.assert_allclose([told["lower"], told["upper"]], found.interval(0.9), rtol=1e-12)
-    np.testing.assert_allclose(told["adjusted"], found.adjusted("benjamini-hochberg"), rtol=1e-12)
-    assert (told["errors"], told["level"]) == ("robust", 0.9)
+    assert answer["feature"] == list(table.feature_names)
+    np.testing.assert_allclose(answer["estimate"], found.estimate, rtol=1e-12)
+    np.testing.assert_allclose(answer["standard_error"], found.standard_error, rtol=1e-12)
+    np.testing.assert_allclose([answer["lower"], answer["upper"]], found.interval(0.9), rtol=1e-12)
+    np.testing.assert_allclose(answer["adjusted"], found.adjusted("benjamini-hochberg"), rtol=1e-12)
+    assert (answer["errors"], answer["level"]) == ("robust", 0.9)
 
 
 def test_infer_writes_a_table(call, files):
@@ -44,8 +44,8 @@ def test_infer_writes_a_table(call, files):
 
 def test_infer_draws(call, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
-    told = call("infer {data}/houses.csv --target price --adjust bh --plot f.svg --json").stdout
-    assert json.loads(told)["plot"] == "f.svg"
+    answer = call("infer {data}/houses.csv --target price --adjust bh --plot f.svg --json").stdout
+    assert json.loads(answer)["plot"] == "f.svg"
     drawn = unescape((tmp_path / "f.svg").read_text(encoding="utf-8"))
     for words in ("estimate and 95 % interval", "benjamini-hochberg", "adjusted p <= 0.05 (2)"):
         assert f"<!-- {words} -->" in drawn

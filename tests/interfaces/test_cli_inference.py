@@ -25,11 +25,11 @@ def test_stability_selects_and_writes(call, files):
 
 def test_stability_for_machines(call):
     line = "stability {data}/houses.csv -t price --pairs 10 --q 2 --cutoff 0.8 --json"
-    told = json.loads(call(line).stdout)
-    assert [one["feature"] for one in told["selected"]] == ["age", "rooms"]
-    assert told["q"] == 2 and told["cutoff"] == 0.8
-    assert told["pfer"] == error_control(6, q=2, cutoff=0.8, n_pairs=10).pfer
-    assert len(told["frequencies"]) == 6
+    answer = json.loads(call(line).stdout)
+    assert [one["feature"] for one in answer["selected"]] == ["age", "rooms"]
+    assert answer["q"] == 2 and answer["cutoff"] == 0.8
+    assert answer["pfer"] == error_control(6, q=2, cutoff=0.8, n_pairs=10).pfer
+    assert len(answer["frequencies"]) == 6
 
 
 def test_stability_of_classes_and_its_picture(call, tmp_path):
@@ -59,7 +59,7 @@ def test_a_saved_model_predicts_intervals(call, files, command, method):
     del model.feature_names_in_
     ends = model.predict_interval(table.X, 0.8)
     np.testing.assert_allclose(written.X[:, 2:], ends)
-    told = json.loads(call("predict h.model {data}/houses.csv --interval 0.8 --json").stdout)
+    answer = json.loads(call("predict h.model {data}/houses.csv --interval 0.8 --json").stdout)
     inside = (ends[:, 0] <= table.y) & (table.y <= ends[:, 1])
-    assert told["interval"]["coverage"] == pytest.approx(inside.mean())
-    np.testing.assert_allclose(told["interval"]["lower"], ends[:, 0])
+    assert answer["interval"]["coverage"] == pytest.approx(inside.mean())
+    np.testing.assert_allclose(answer["interval"]["lower"], ends[:, 0])

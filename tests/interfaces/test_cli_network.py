@@ -57,22 +57,22 @@ def test_the_document_for_machines(ask):
     line = "network {genes}/genes.csv -o g.json --rule or --half-samples 4 --p-values --json"
     result = ask(line)
     assert result.stderr == ""
-    told = json.loads(result.stdout)
-    assert (told["command"], told["rule"], told["n_nodes"]) == ("network", "or", 8)
-    assert told["worst_gap"] <= 1e-6
-    assert told["n_half_samples"] == 4
+    answer = json.loads(result.stdout)
+    assert (answer["command"], answer["rule"], answer["n_nodes"]) == ("network", "or", 8)
+    assert answer["worst_gap"] <= 1e-6
+    assert answer["n_half_samples"] == 4
     with open("g.json", encoding="utf-8") as file:
         links = json.load(file)["links"]
-    assert len(links) == told["n_links"] >= 7
+    assert len(links) == answer["n_links"] >= 7
     assert all(0 <= link["stability"] <= 1 and 0 < link["p_value"] <= 1 for link in links)
     stable = json.loads(ask(f"{line} --min-stability 0.9").stdout)
-    assert 7 <= stable["n_links"] <= told["n_links"]
+    assert 7 <= stable["n_links"] <= answer["n_links"]
 
 
 def test_targets_and_predictors_by_name_or_file(ask):
     line = "network {genes}/genes.csv --targets genea,genec --predictors {genes}/regulators.txt"
-    told = json.loads(ask(f"{line} -o g.graphml --json").stdout)
-    assert (told["n_targets"], told["n_predictors"], told["n_nodes"]) == (2, 2, 4)
+    answer = json.loads(ask(f"{line} -o g.graphml --json").stdout)
+    assert (answer["n_targets"], answer["n_predictors"], answer["n_nodes"]) == (2, 2, 4)
     networkx = pytest.importorskip("networkx")
     graph = networkx.read_graphml("g.graphml")
     assert {frozenset(edge) for edge in graph.edges} >= {
@@ -84,15 +84,15 @@ def test_targets_and_predictors_by_name_or_file(ask):
 @pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("choice", ["ebic", "cv", "stars", "4.5"])
 def test_the_penalty_is_chosen_or_given(ask, genes, choice):
-    told = json.loads(ask(f"network {{genes}}/genes.csv --alpha {choice} -o g.csv --json").stdout)
+    answer = json.loads(ask(f"network {{genes}}/genes.csv --alpha {choice} -o g.csv --json").stdout)
     if choice == "4.5":
-        assert told["alpha"] == 4.5
+        assert answer["alpha"] == 4.5
         return
     X = read_table(genes / "genes.csv").X
     chosen = SparsePrecision(choice, rule="and", random_state=0).fit(X)
-    assert told["alpha"] == pytest.approx(chosen.alpha_)
+    assert answer["alpha"] == pytest.approx(chosen.alpha_)
     # The weights differ (here in deviations, there partial correlations), the edges do not.
-    assert told["n_links"] == len(chosen.graph().edges)
+    assert answer["n_links"] == len(chosen.graph().edges)
 
 
 def test_communities_are_written_too(ask):
@@ -117,13 +117,13 @@ def test_a_network_is_explored_until_ctrl_c(ask):
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
         with urllib.request.urlopen(f"{address}api/neighbours?name=geneb", timeout=20) as answer:
-            told = json.load(answer)
+            answer = json.load(answer)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     finally:
         process.kill()
-    assert {one["name"] for one in told["neighbours"]} >= {"genea", "genec"}
-    assert all(set(one["attributes"]) == {"stability"} for one in told["neighbours"])
+    assert {one["name"] for one in answer["neighbours"]} >= {"genea", "genec"}
+    assert all(set(one["attributes"]) == {"stability"} for one in answer["neighbours"])
     assert (process.returncode, out, err) == (0, "the explorer ended\n", "")
 
 

@@ -41,10 +41,10 @@ def test_a_messy_table_is_read_by_options(call, messy):
         "fit messy.csv -t price --drop id --categorical zip --clean --na n/a --impute mean "
         "--drop-constant --alpha 1 --decimal , --json"
     )
-    told = json.loads(call(line).stdout)
-    names = {one["feature"] for one in told["coefficients"]}
+    answer = json.loads(call(line).stdout)
+    names = {one["feature"] for one in answer["coefficients"]}
     assert names & {"size", "twice"}
-    assert told["training_scores"]["R2"] > 0.8
+    assert answer["training_scores"]["R2"] > 0.8
     kept = json.loads(
         call("fit messy.csv -t price --keep size,tw* --na n/a --impute mean --json").stdout
     )
@@ -59,8 +59,8 @@ def test_columns_without_an_effect_of_their_own_are_dropped_at_once(call, messy)
     line = "infer messy.csv -t price --keep size,same,twice,share --clean --na n/a --impute drop"
     said = call(line, 2).stderr
     assert "--drop-constant and --drop-duplicates" in said
-    told = json.loads(call(f"{line} --drop-constant --drop-duplicates --json").stdout)
-    assert told["feature"] == ["size", "share"]
+    answer = json.loads(call(f"{line} --drop-constant --drop-duplicates --json").stdout)
+    assert answer["feature"] == ["size", "share"]
 
 
 @pytest.mark.parametrize("kind", ["gzip", "jsonl", "pipe"])

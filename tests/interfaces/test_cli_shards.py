@@ -31,7 +31,7 @@ def parts(files, tmp_path):
     return tmp_path
 
 
-def told(result):
+def answer(result):
     return json.loads(result.stdout)
 
 
@@ -40,8 +40,8 @@ def told(result):
 )
 def test_fit_of_shards_is_that_of_the_file(call, parts, given):
     options = "--alpha 2 --sketch krylov --rank 4 --json"
-    whole = told(call(f"fit {{data}}/houses.csv --target price -o whole.model {options}"))
-    cut = told(call(f"fit {given} -o cut.model {options}"))
+    whole = answer(call(f"fit {{data}}/houses.csv --target price -o whole.model {options}"))
+    cut = answer(call(f"fit {given} -o cut.model {options}"))
     assert cut["n_samples"] == 60
     assert cut["target"] == "price"
     assert [c["feature"] for c in cut["coefficients"]] == [
@@ -65,21 +65,21 @@ def test_fit_of_shards_is_that_of_the_file(call, parts, given):
 
 def test_a_sketch_file_of_the_same_shards_is_taken(call, parts):
     call("sketch houses --method krylov --rank 4 -o s.sketch")
-    found = told(call("path houses --sketch s.sketch --alphas 4,2 --json"))
+    found = answer(call("path houses --sketch s.sketch --alphas 4,2 --json"))
     assert len(found["alpha"]) == 2
     said = call("fit signs --sketch s.sketch", code=2).stderr
     assert "is a sketch of other data" in said
 
 
 def test_cv_and_predict(call, parts):
-    whole = told(call("cv {data}/signs.svm.gz --sketch krylov --rank 4 --alphas 5 --json"))
-    cut = told(call("cv signs --sketch krylov --rank 4 --alphas 5 -o s.model --json"))
+    whole = answer(call("cv {data}/signs.svm.gz --sketch krylov --rank 4 --alphas 5 --json"))
+    cut = answer(call("cv signs --sketch krylov --rank 4 --alphas 5 -o s.model --json"))
     assert cut["alpha"] == pytest.approx(whole["alpha"], rel=1e-6)
     np.testing.assert_allclose(
         cut["curves"][0]["mean"], whole["curves"][0]["mean"], rtol=1e-6, atol=1e-9
     )
-    one = told(call("predict s.model {data}/signs.svm.gz --json"))
-    many = told(call("predict s.model signs --json"))
+    one = answer(call("predict s.model {data}/signs.svm.gz --json"))
+    many = answer(call("predict s.model signs --json"))
     assert many["predictions"] == one["predictions"]
     assert many["scores"] == one["scores"]
 
@@ -118,8 +118,8 @@ def test_a_vocabulary_on_worker_processes(ask, made):
 def test_worker_processes_on_this_machine(call, parts):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     options = "--alpha 2 --sketch krylov --rank 4 --json"
-    here = told(call(f"fit houses {options}"))
-    there = told(call(f"fit houses --scheduler local {options}"))
+    here = answer(call(f"fit houses {options}"))
+    there = answer(call(f"fit houses --scheduler local {options}"))
     np.testing.assert_allclose(
         [c["value"] for c in there["coefficients"]],
         [c["value"] for c in here["coefficients"]],
@@ -133,8 +133,8 @@ def test_several_tables_are_read_as_one(call, tmp_path):
     ]
     for name, part in (("all", rows), ("part-9", rows[:25]), ("part-10", rows[25:])):
         (tmp_path / f"{name}.csv").write_text("\n".join(["a,city,y", *part]))
-    whole = told(call("fit all.csv -t y --impute mean --alpha 0.1 --json"))
-    parts = told(call("fit part-*.csv -t y --impute mean --alpha 0.1 --json"))
+    whole = answer(call("fit all.csv -t y --impute mean --alpha 0.1 --json"))
+    parts = answer(call("fit part-*.csv -t y --impute mean --alpha 0.1 --json"))
     assert parts["coefficients"] == whole["coefficients"] and parts["n_samples"] == 40
     said = call("fit all.csv -t y --memory 1MB", 2).stderr
     assert "data are read in blocks from npz, npy, parquet files" in said

@@ -55,11 +55,11 @@ def test_ctrl_c_says_how_to_continue(made, tmp_path):
     try:
         wait_for_a_part(process, tmp_path / "many.images.parts")
         process.send_signal(signal.SIGINT)
-        said, told = process.communicate(timeout=60)
+        said, answer = process.communicate(timeout=60)
     finally:
         process.kill()
     assert (process.returncode, said) == (130, "")
-    assert told.splitlines()[-1] == (
+    assert answer.splitlines()[-1] == (
         "sketchlasso: interrupted; finished parts are kept next to many.images, and the same "
         "command resumes from them."
     )
@@ -98,13 +98,13 @@ class TestExplorer:
             with urllib.request.urlopen(f"{address}openapi.json", timeout=30) as page:
                 assert json.load(page)["paths"]
             process.send_signal(signal.SIGINT)
-            said, told = process.communicate(timeout=60)
+            said, answer = process.communicate(timeout=60)
         finally:
             process.kill()
-        assert (process.returncode, told) == (0, "")
+        assert (process.returncode, answer) == (0, "")
         assert said == "the explorer ended\n"
 
     def test_without_the_extra(self, ask, monkeypatch):
         monkeypatch.setitem(sys.modules, "uvicorn", None)
-        told = ask("topics serve {made}/posts.topics", 4).stderr
-        assert "pip install 'sketchlasso[web]'" in told
+        answer = ask("topics serve {made}/posts.topics", 4).stderr
+        assert "pip install 'sketchlasso[web]'" in answer

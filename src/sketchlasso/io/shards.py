@@ -38,7 +38,7 @@ from sketchlasso.io.table import (
 )
 
 # Work on a block takes at most COPIES times its memory: the block, a copy while it is read, rows
-# chosen from it, and products. PRODUCTS are the bytes of products per row, whatever its length.
+# chosen from it, and products. PRODUCTS are the bytes of products per row, for rows of any length.
 COPIES = 4
 PRODUCTS = 8 * PRODUCT_COLUMNS
 PARQUET = "reading Parquet files"

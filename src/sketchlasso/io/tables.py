@@ -93,7 +93,7 @@ class Frame:
     typed: bool = True  # whether the file says which columns are text
 
     def declares_text(self, j: int) -> bool:
-        """Whether the file says that a column is text, whatever it holds."""
+        """Whether the file declares a column as text, even if it holds numbers."""
         return self.typed and "string" in str(self.data.schema.types[j])
 
 

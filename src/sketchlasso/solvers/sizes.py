@@ -62,7 +62,7 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
     size : int
         Coefficients wanted, at least 1.
     settings : Settings, optional
-        The search is the CPU's, whatever its device.
+        The search runs on the CPU, also where `device` names another one.
 
     Returns
     -------

@@ -29,15 +29,15 @@ def get(asking):
 
 
 def test_about(get):
-    told = get("/api/about")
-    assert (told["source"], told["n_nodes"], told["n_links"]) == ("genes.graphml", 5, 4)
-    assert told["attributes"] == ["stability", "p_value"]
+    answer = get("/api/about")
+    assert (answer["source"], answer["n_nodes"], answer["n_links"]) == ("genes.graphml", 5, 4)
+    assert answer["attributes"] == ["stability", "p_value"]
 
 
 def test_neighbours_come_with_all_that_is_known_of_the_links(get):
-    told = get("/api/neighbours", name="Hub")
-    assert told["n_links"] == 3
-    assert told["neighbours"] == [
+    answer = get("/api/neighbours", name="Hub")
+    assert answer["n_links"] == 3
+    assert answer["neighbours"] == [
         {"name": "abc", "weight": -2.0, "attributes": {"stability": 1.0, "p_value": 1e-9}},
         {"name": "cab", "weight": 1.0, "attributes": {"stability": 0.75}},
         {"name": "ab", "weight": 0.5, "attributes": {"stability": 0.5, "p_value": 0.5}},
@@ -55,11 +55,11 @@ def test_nodes_are_found_by_the_beginning_of_their_names_and_then_by_the_rest(ge
 
 
 def test_the_map_has_every_linked_node(get):
-    told = get("/api/map")
-    assert [node["word"] for node in told["nodes"]] == ["Hub", "ab", "abc", "cab"]
-    assert [node["size"] for node in told["nodes"]] == [3, 2, 2, 1]
-    assert told["edges"] == [[0, 1, 0.5], [0, 2, -2.0], [0, 3, 1.0], [1, 2, 0.25]]
-    assert (told["n_words"], told["n_edges"]) == (5, 4)
+    answer = get("/api/map")
+    assert [node["word"] for node in answer["nodes"]] == ["Hub", "ab", "abc", "cab"]
+    assert [node["size"] for node in answer["nodes"]] == [3, 2, 2, 1]
+    assert answer["edges"] == [[0, 1, 0.5], [0, 2, -2.0], [0, 3, 1.0], [1, 2, 0.25]]
+    assert (answer["n_words"], answer["n_edges"]) == (5, 4)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_a_network_without_links_has_an_empty_map(asking):
     pytest.importorskip("networkx")
     lonely = graph_of(("a", "b"), np.zeros((0, 2), dtype=np.intp), np.zeros(0), "or")
     with asking(create_app(lonely)) as client:
-        told = client.get("/api/map").json()
-    assert (told["nodes"], told["edges"], told["n_words"]) == ([], [], 2)
+        answer = client.get("/api/map").json()
+    assert (answer["nodes"], answer["edges"], answer["n_words"]) == ([], [], 2)
 
 
 def test_each_explorer_has_its_own_first_page(asking, client):

@@ -132,16 +132,16 @@ def test_sparse_and_dense_and_types_agree():
 
 def test_a_callback_that_stops_keeps_what_is_solved():
     X, y = make()
-    told = []
+    answer = []
 
     def stop(progress):
-        told.append(progress)
+        answer.append(progress)
         if progress.solved == 2:
             raise StopSolve
 
     folds = splitter_rows(2, X)
     found = solve_exact(X, y, [4.0, 2.0, 1.0], rows=folds, n_threads=1, callback=stop)
-    assert [p.total for p in told] == [6, 6] and told[-1].worst_gap <= 1e-4
+    assert [p.total for p in answer] == [6, 6] and answer[-1].worst_gap <= 1e-4
     interrupted = [Status.INTERRUPTED] * 4
     assert found.status.tolist() == [Status.SOLVED, Status.SOLVED, *interrupted]
     assert found.primal[2] == pytest.approx(np.linalg.norm(y[30:] - y[30:].mean()))

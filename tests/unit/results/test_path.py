@@ -112,5 +112,5 @@ def test_responses_whose_squares_are_no_doubles_are_refused(data, size):
         (build_problems, (made, y)),
     ):
         options = {"alpha": 1.0} if function is leave_one_out else {"alphas": 5}
-        told = refusal(InvalidInputError, function, *arguments, **options)
-        assert "between 1e-100 and 1e+100 are needed" in told
+        answer = refusal(InvalidInputError, function, *arguments, **options)
+        assert "between 1e-100 and 1e+100 are needed" in answer

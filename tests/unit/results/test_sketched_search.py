@@ -194,11 +194,11 @@ def test_several_responses_have_their_own_search():
 
 def test_progress_never_falls_and_ends_at_its_total():
     X, y = factors(1)
-    told: list[Progress] = []
-    searched(X, y, settings=Settings(tol=1e-5, n_threads=2, callback=told.append))
-    solved = np.array([progress.solved for progress in told])
+    answer: list[Progress] = []
+    searched(X, y, settings=Settings(tol=1e-5, n_threads=2, callback=answer.append))
+    solved = np.array([progress.solved for progress in answer])
     assert (np.diff(solved) >= 0).all()
-    assert told[-1].solved == told[-1].total
+    assert answer[-1].solved == answer[-1].total
 
 
 @pytest.mark.parametrize("threads", [1, 2])
