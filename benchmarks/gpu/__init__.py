@@ -12,12 +12,10 @@ from typing import Any
 
 from benchmarks.gpu.floors import Floors
 from benchmarks.gpu.work import crossover, every_feature, every_row, folds
-from benchmarks.gpu.work import sketches as sketch_time
 from sketchlasso.linalg.device import open_device
 
 PARTS = {
     "features": every_feature,
-    "sketch": sketch_time,
     "cv": folds,
     "loo": every_row,
     "crossover": crossover,

@@ -15,13 +15,12 @@ from benchmarks.cv import sqrt_lasso_alpha_max
 from benchmarks.datasets import SEED, load
 from benchmarks.gpu.floors import Floors
 from benchmarks.harness import interleave
-from benchmarks.harness import timed as run_once
 from benchmarks.report import Report
 from sketchlasso import Settings, cross_validate, leave_one_out, sketch, solve
 from sketchlasso.engine import Batch
 
 RANK = 50
-WORDS, DOCUMENTS, NONZEROS = 102_660, 300_000, 70_000_000
+WORDS = 102_660
 
 
 def timed(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
@@ -76,42 +75,6 @@ def every_feature(options: argparse.Namespace, floors: Floors, report: Report) -
     )
 
 
-def text_like_matrix(documents: int, words: int, entries: int) -> Any:
-    """Sparse (documents, words) with about so many entries, frequencies of Zipf's kind."""
-    rng = np.random.default_rng(SEED)
-    # A word may be drawn twice for a document, and is then one entry.
-    counts = np.full(documents, int(1.093 * entries) // documents)
-    columns = (words * rng.random(int(counts.sum()), dtype=np.float32) ** 4).astype(np.int32)
-    values = rng.random(len(columns), dtype=np.float32) + np.float32(0.5)
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    X = sparse.csr_array((values, np.minimum(columns, words - 1), indptr), (documents, words))
-    X.sum_duplicates()
-    return X
-
-
-def sketches(options: argparse.Namespace, floors: Floors, report: Report) -> None:
-    size = (3000, 1000, 100_000) if options.quick else (DOCUMENTS, WORDS, NONZEROS)
-    X = text_like_matrix(*size)
-    for words, radius in (("and a bound on its error", None), ("alone", 0.0)):
-        make = {"rank": RANK, "radius": radius, "random_state": SEED}
-        seconds, found = timed(lambda make=make: sketch(X, device=options.device, **make))
-        on_cpu = run_once(lambda make=make: sketch(X, **make))
-        thin = found.cost.products * sum(X.shape) * X.dtype.itemsize
-        moved = found.cost.passes * X.nnz * (X.dtype.itemsize + 4.0) + thin
-        report.add(
-            **{
-                "work": f"sketch {words}: {X.shape[0]:,} x {X.shape[1]:,}, {X.nnz:,} non-zeros",
-                "seconds": seconds,
-                "floor": floors.seconds(moved, 2.0 * found.cost.products * X.nnz),
-                "CPU seconds": on_cpu.seconds,
-                "passes": found.cost.passes,
-                "difference": float(
-                    np.abs(found.singular_values / on_cpu.value.singular_values - 1.0).max()
-                ),
-            }
-        )
-
-
 def folds(options: argparse.Namespace, floors: Floors, report: Report) -> None:
     split = _loaded("rcv1", options, report)
     if split is None:
@@ -122,7 +85,7 @@ def folds(options: argparse.Namespace, floors: Floors, report: Report) -> None:
         for device in (options.device, "cpu"):
 
             def both(device: str = device, tol: float = tol) -> Any:
-                made = sketch(split.X, rank=RANK, random_state=SEED, device=device)
+                made = sketch(split.X, rank=RANK, random_state=SEED)
                 settings = Settings(tol=tol, device=device)
                 return cross_validate(made, split.X, split.y, settings=settings, **common)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sketchlasso.data.block_work import Triangle, orthogonal_product, product_triangle
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.indirect import BlockStorage, DeviceProducts
+from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.protocol import Storage
 from sketchlasso.data.storage import DenseStorage, SparseStorage, storage_of
 from sketchlasso.data.transform import (
@@ -28,8 +28,6 @@ from sketchlasso.data.transform import (
     near_zero,
 )
 from sketchlasso.data.validate import MatrixLike, as_storage, check_flags
-from sketchlasso.errors import InvalidInputError
-from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.types import FloatArray, RealArray
 
@@ -53,7 +51,7 @@ class DataMatrix:
 
     Build one with :meth:`of`. The storage holds the entries of X (m, n), not copied where they
     can be used in place; the transform is what centring and scaling do to the columns; the meter
-    counts the passes over X; a device, if there is one, computes the products.
+    counts the passes over X.
 
     Centring in products loses the digits that a mean and its column share. Where columns are far
     from zero, arithmetic is therefore done on `near`, the entries less the `offsets` (n,).
@@ -62,7 +60,6 @@ class DataMatrix:
     storage: Storage
     transform: ColumnTransform = field(default_factory=ColumnTransform)
     meter: Meter = field(default_factory=Meter)
-    device: DeviceProducts | None = None
     near: Storage | None = None
     offsets: FloatArray | None = None
 
@@ -121,38 +118,20 @@ class DataMatrix:
             return replace(near, transform=ColumnTransform(means + near.offsets, scales))
         return replace(cls.view(storage, ColumnTransform(means, scales)), meter=matrix.meter)
 
-    def on(self, device: Device | None) -> DataMatrix:
-        """Return the matrix with its products computed on a device; itself without one."""
-        if device is None:
-            return self
-        if not isinstance(self.storage, DenseStorage | SparseStorage):
-            raise InvalidInputError(
-                f"a device was given for {type(self.storage).__name__.removesuffix('Storage')} "
-                "data, but it multiplies arrays and sparse matrices in memory; leave it out."
-            )
-        entries = self._entries
-        assert isinstance(entries, DenseStorage | SparseStorage)
-        return replace(self, device=DeviceProducts(entries, device))
-
     def blas_limit(self) -> AbstractContextManager[None]:
         """Return a limit of BLAS to one thread where it multiplies thin factors only.
 
         Products with sparse entries have threads of their own, and idle threads of BLAS spin on
         the cores that these need.
         """
-        threaded = isinstance(self.storage, SparseStorage) and self.device is None
-        return single_blas_thread() if threaded else nullcontext()
+        return single_blas_thread() if isinstance(self.storage, SparseStorage) else nullcontext()
 
     def in_double(self) -> DataMatrix:
         """Return the matrix with products in float64, where its entries are in main memory."""
-        if self.device is not None or not isinstance(self.storage, DenseStorage | SparseStorage):
+        if not isinstance(self.storage, DenseStorage | SparseStorage):
             return self
         near = None if self.near is None else self._entries.in_double()
         return replace(self, storage=self.storage.in_double(), near=near)
-
-    @property
-    def _multiplier(self) -> Storage | DeviceProducts:
-        return self._entries if self.device is None else self.device
 
     @property
     def _entries(self) -> Any:
@@ -179,7 +158,7 @@ class DataMatrix:
         """Return A V, of shape (m, t), for V of shape (n, t)."""
         self.meter.count(V.shape[1])
         V, shift = self.inner_factor(V)
-        product = self._multiplier.matmat(V)
+        product = self._entries.matmat(V)
         if shift is not None:
             product -= shift
         return product
@@ -187,13 +166,13 @@ class DataMatrix:
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return A'U, of shape (n, t), for U of shape (m, t)."""
         self.meter.count(U.shape[1])
-        product = self._multiplier.rmatmat(np.ascontiguousarray(U, dtype=self.dtype))
+        product = self._entries.rmatmat(np.ascontiguousarray(U, dtype=self.dtype))
         return self._outer_product(product, U.sum(axis=0, dtype=np.float64))
 
     def gram_matmat(self, V: RealArray) -> RealArray:
         """Return A'A V, of shape (n, t), for V of shape (n, t): one pass where X is in blocks."""
         self.meter.count(2 * V.shape[1], passes=1 if self.storage.fused else 2)
-        product, sums = self._multiplier.gram_matmat(*self.inner_factor(V))
+        product, sums = self._entries.gram_matmat(*self.inner_factor(V))
         return self._outer_product(product, sums)
 
     @property
@@ -239,7 +218,7 @@ class DataMatrix:
         means, weights = self._means_and_weights()
         gram = storage_of(self._entries.matrix).row_gram(weights)
         if self.transform.means is not None:
-            shift = self._multiplier.matmat((means * weights)[:, None].astype(self.dtype))
+            shift = self._entries.matmat((means * weights)[:, None].astype(self.dtype))
             gram = gram - shift - shift.T + means @ (means * weights)
         return gram
 
@@ -274,14 +253,11 @@ class DataMatrix:
         """Return a digest of X, before centring and scaling.
 
         The digest covers shape, floating type and entries; it depends on whether X is dense,
-        CSR or CSC, and on how it is cut into blocks. Of a LinearOperator it covers shape and
-        type only.
+        CSR or CSC, and on how it is cut into blocks.
         """
         if self.storage.fused:
             self._count_survey()
-        if self.device is None or self.near is not None:
-            return self.storage.fingerprint()
-        return self.device.digest.result()
+        return self.storage.fingerprint()
 
     def _count_survey(self) -> None:
         """Count the pass that sums over columns need, unless they are known already."""
@@ -330,7 +306,7 @@ def fingerprint(X: MatrixLike) -> str:
 
     Parameters
     ----------
-    X : array-like, memory map, sparse matrix, BlockMatrix, dask array or LinearOperator
+    X : array-like, memory map, sparse matrix, BlockMatrix or dask array
         Of shape (m, n).
 
     Returns

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 
 
 class Storage(Protocol):
-    """A stored matrix X of shape (m, n); one without entries supports products only."""
+    """A stored matrix X of shape (m, n)."""
 
     # Samples and features, (m, n).
     shape: tuple[int, int]
@@ -19,8 +18,6 @@ class Storage(Protocol):
     dtype: np.dtype[Any]
     # The entries as stored: an array, a sparse matrix or a BlockMatrix.
     matrix: Any
-    # Whether single rows and entries can be read.
-    has_entries: ClassVar[bool] = True
     # Whether gram_matmat takes one pass over X instead of two.
     fused: ClassVar[bool] = False
 
@@ -51,26 +48,15 @@ class Storage(Protocol):
 
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
-        raise no_entries("the squares of all entries")
 
     def column_sums(self) -> FloatArray:
         """Return X'1, of shape (n,)."""
 
     def column_deviations(self, means: FloatArray) -> FloatArray:
         """Return sum_i (x_ij - means_j)^2 for every column j, of shape (n,)."""
-        raise no_entries("the lengths of columns")
 
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return sum_j weights_j (x_ij - means_j)^2 for every row i, of shape (m,)."""
-        raise no_entries("the lengths of rows")
 
     def fingerprint(self) -> str:
         """Return a digest of shape, type and entries."""
-
-
-def no_entries(wanted: str) -> InvalidInputError:
-    """Return the error for work on the entries of a matrix that has none."""
-    return InvalidInputError(
-        f"X is a LinearOperator, which only supports products, but {wanted} are needed; pass an "
-        "array or a sparse matrix, or leave out scaling, sampling and frequent_directions."
-    )

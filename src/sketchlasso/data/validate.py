@@ -9,11 +9,10 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
 
 from sketchlasso.cluster import active_engine, cluster, holder_of
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.indirect import BlockStorage, OperatorStorage
+from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.protocol import Storage
 from sketchlasso.data.storage import (
     DenseStorage,
@@ -32,16 +31,13 @@ from sketchlasso.types import FloatArray, IntArray, RealArray
 # Squares and sums of numbers up to this one, and of its inverse, are doubles.
 LARGEST = 1e100
 
-MatrixLike: TypeAlias = (
-    "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | LinearOperator[Any]"
-    " | BlockMatrix"
-)
+MatrixLike: TypeAlias = "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | BlockMatrix"
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
 def as_storage(X: MatrixLike) -> Storage:
-    """Return X (m, n) as dense, sparse, block or operator storage; refuse other than real numbers.
+    """Return X (m, n) as dense, sparse, or block storage; refuse other than real numbers.
 
     float32 stays float32, any other real type is computed with as float64. Sparse formats other
     than CSR and CSC are converted to CSR.
@@ -49,11 +45,9 @@ def as_storage(X: MatrixLike) -> Storage:
     X = as_blocks(sparse_frame(X))
     if isinstance(X, BlockMatrix):
         return BlockStorage(X)
-    stored: Any = X if isinstance(X, LinearOperator) or is_sparse(X) else _as_array(X)
+    stored: Any = X if is_sparse(X) else _as_array(X)
     _check_shape(tuple(stored.shape))
     _check_kind(np.dtype(stored.dtype))
-    if isinstance(stored, LinearOperator):
-        return OperatorStorage(stored)
     if is_sparse(stored):
         by_columns = stored.format == "csc"
         array = canonical(sparse.csc_array(stored) if by_columns else sparse.csr_array(stored))

@@ -27,7 +27,6 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import Radii, SearchSpecification, Specification
 from sketchlasso.instances import check_weights
-from sketchlasso.linalg.device import CPU
 from sketchlasso.results.path import Problem
 from sketchlasso.results.radius import radius_policies
 from sketchlasso.sketches import Sketch, extend_sketch
@@ -274,8 +273,6 @@ def _plans(spec: Specification, data: Prepared, columns: IntArray) -> list[Sketc
     options: dict[str, Any] = {
         "center": spec.terms.fit_intercept,
         "random_state": check_random_state(spec.random_state),
-        # Blocks are multiplied where they are.
-        "device": CPU if data.in_blocks else spec.device,
     }
     if method != "exact":
         options["rank"] = min(int(spec.rank), *data.X.shape)

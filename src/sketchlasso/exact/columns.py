@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
-from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.storage import DenseStorage, SparseStorage
 from sketchlasso.data.transform import near_zero
 from sketchlasso.data.validate import as_storage
@@ -47,14 +46,9 @@ def as_columns(X: Any, centred: bool) -> Columns:
         kind = sparse.csc_array if X.format == "csc" else sparse.csr_array
         entries = kind(X, dtype=np.float64)
         return SparseColumns(*near_zero(entries)) if centred else SparseColumns(entries)
-    if isinstance(storage, BlockStorage):
-        raise InvalidInputError(
-            f"X is in {storage.matrix.n_blocks} blocks, but the exact problem needs its columns in "
-            "memory; pass a sketch, or pass X.collect()."
-        )
     raise InvalidInputError(
-        "X is a LinearOperator, but the exact problem needs its columns; pass an array or a "
-        "sparse matrix"
+        f"X is in {storage.matrix.n_blocks} blocks, but the exact problem needs its columns in "
+        "memory; pass a sketch, or pass X.collect()."
     )
 
 

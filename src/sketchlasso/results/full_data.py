@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, as_blocks, as_responses, as_rows, spread
-from sketchlasso.data.indirect import OperatorStorage
 from sketchlasso.data.storage import canonical
 from sketchlasso.data.transform import column_lengths, near_zero
 from sketchlasso.data.validate import as_storage, check_flags, check_size, refuse_unreal
@@ -137,11 +136,7 @@ def certify_with_bound(
 ) -> FullCertificate:
     """See :func:`certify`; `bound` (p,) are dual values that a solver of X itself has proved."""
     X = as_blocks(X)
-    if isinstance(as_storage(X), OperatorStorage):
-        raise InvalidInputError(
-            "X is a LinearOperator, but the certificate needs its columns; pass an array, a "
-            "sparse matrix or blocks."
-        )
+    as_storage(X)
     entries = as_rows(X)
     m, n = entries.shape
     target = as_responses(y, m, squared=True)

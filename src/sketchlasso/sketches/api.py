@@ -15,7 +15,6 @@ from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, 
 from sketchlasso.data.transform import unit_of
 from sketchlasso.data.validate import as_factor
 from sketchlasso.errors import InvalidInputError, unaccepted
-from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.frequent_directions import frequent_directions
@@ -64,7 +63,6 @@ class _Method:
 
     build: Callable[..., Factors]
     options: tuple[str, ...] = ()
-    needs_entries: bool = False
     needs_response: bool = False
 
 
@@ -73,9 +71,9 @@ METHODS: dict[str, _Method] = {
     "randomized": _Method(randomized, ("n_iter", "oversampling")),
     "krylov": _Method(krylov, ("n_iter", "oversampling")),
     "projection": _Method(projection, ("distribution", "oversampling")),
-    "sampling": _Method(sampling, ("axis", "weights", "oversampling"), needs_entries=True),
+    "sampling": _Method(sampling, ("axis", "weights", "oversampling")),
     "nystrom": _Method(nystrom, ("distribution", "oversampling")),
-    "frequent_directions": _Method(frequent_directions, ("oversampling",), needs_entries=True),
+    "frequent_directions": _Method(frequent_directions, ("oversampling",)),
     "exact": _Method(exact),
     "response": _Method(response, ("response_rank", "n_iter", "oversampling"), needs_response=True),
 }
@@ -99,14 +97,12 @@ def sketch(
     weights: Weights | None = None,
     distribution: Distribution | None = None,
     response_rank: int | None = None,
-    device: str = CPU,
-    device_memory: int | None = None,
 ) -> Sketch:
     """Approximate a data matrix by two thin factors, X ~ Q P', with a bound on the error.
 
     Parameters
     ----------
-    X : array-like, memory map, CSR or CSC matrix, BlockMatrix, dask array or LinearOperator
+    X : array-like, memory map, CSR or CSC matrix, BlockMatrix or dask array
         Of shape (m, n), samples in rows, features in columns. float32 stays float32. Never made
         dense, never copied whole where its type allows products in place; never collected where
         it is in blocks of rows (chunks of a dask array), see :class:`BlockMatrix`.
@@ -153,10 +149,6 @@ def sketch(
     response_rank : int, optional
         How much of the rank ``response`` gives to directions from y: two fifths by default, at
         least 20 where that is no more than four fifths.
-    device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
-        Where X is multiplied; see :class:`Settings`. The sketch is the CPU's up to rounding.
-    device_memory : int, optional
-        Bytes that may be used there; what does not fit is sent in blocks for every product.
 
     Returns
     -------
@@ -184,9 +176,7 @@ def sketch(
     tolerance = checked_tolerance(tol, bound, method)
     seed = seed_of(random_state)
     A, unit = DataMatrix.in_own_units(X, center=center, scale=scale)
-    A = A.on(open_device(device, device_memory))
     bound = bound if isinstance(bound, str) or scale else bound / unit
-    _check_entries(A, method, chosen)
     largest = checked_rank(rank, A.shape, full=method == "exact")
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
     extra = {} if y is None else {"Y": _responses(y, A.shape[0])}
@@ -208,14 +198,6 @@ def _responses(y: ArrayLike, m: int) -> FloatArray:
     """Responses (m, t) in units of the largest: only their directions matter."""
     Y = as_responses(y, m)
     return Y / unit_of(float(np.abs(Y).max()))
-
-
-def _check_entries(A: DataMatrix, method: str, chosen: _Method) -> None:
-    if chosen.needs_entries and not A.storage.has_entries:
-        raise InvalidInputError(
-            f"method={method!r} was given for a LinearOperator, which has no rows to read, but the "
-            "method needs them; pass an array or a sparse matrix, or use method='randomized'."
-        )
 
 
 def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> _Method:
@@ -258,7 +240,7 @@ def sketch_from_factors(
     P : array-like of shape (n_features, rank)
     Q : array-like of shape (n_samples, rank)
         Need not be orthonormal.
-    X : array-like, sparse matrix or LinearOperator of shape (n_samples, n_features), optional
+    X : array-like or sparse matrix of shape (n_samples, n_features), optional
         Needed for a radius by name.
     radius : float, "spectral" or "frobenius", optional
         By default the spectral radius when X is given.

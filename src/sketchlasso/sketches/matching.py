@@ -127,8 +127,6 @@ def _length(vector: RealArray) -> float:
 
 def _same_entries(sketch: Sketch, A: DataMatrix, X: Any) -> bool:
     """Whether the digests agree, those of a sparse X by rows or by columns."""
-    if not A.storage.has_entries:
-        return False
     stored: Any = X
     if not sparse.issparse(X):
         return sketch.matches(stored)

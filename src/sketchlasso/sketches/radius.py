@@ -39,8 +39,6 @@ SMALL_SIDE = 64
 ROUNDING = 8.0
 # Where single precision adds more than this to a norm, the norm is found in double precision.
 LARGEST_ALLOWANCE = 1.05
-# Random vectors that estimate a Frobenius norm where entries cannot be read.
-PROBES = 8
 FIRST_RANK = 16  # of the search for a rank by tolerance
 # Doubling and bisection try fewer radii than this; their probabilities of failure add up.
 MOST_RADII = 64
@@ -68,7 +66,7 @@ def find_radius(
     if wanted == "frobenius":
         return frobenius_radius(A, factors)
     if wanted == "realised":
-        return realised_estimate(A, factors, rng)
+        return realised_estimate(A, factors)
     return Radius(float(wanted), "given", None)
 
 
@@ -98,7 +96,7 @@ def spectral_radius(
     if _needs_double(A, value, bound.upper):
         return spectral_radius(A.in_double(), _in_double(factors), rng, failure_probability)
     spectral = Radius(value, "spectral", bound.failure_probability)
-    if factors.projected and A.storage.has_entries:
+    if factors.projected:
         frobenius = frobenius_radius(A, factors)
         if frobenius.value <= spectral.value:
             return Radius(frobenius.value, "spectral", 0.0)
@@ -136,16 +134,10 @@ def frobenius_radius(A: DataMatrix, factors: Factors) -> Radius:
     return Radius(value, "frobenius", 0.0)
 
 
-def realised_estimate(A: DataMatrix, factors: Factors, rng: np.random.Generator) -> Radius:
+def realised_estimate(A: DataMatrix, factors: Factors) -> Radius:
     """Estimate the error per unit of coefficients: ||A - QP'||_F / sqrt(n)."""
     if factors.residual_norm == 0.0:
         return Radius(0.0, "realised", None)
-    if not A.storage.has_entries:
-        # Products with random signs have the squared Frobenius norm as their mean.
-        signs = rng.choice([-1.0, 1.0], (A.shape[1], PROBES)).astype(A.dtype)
-        errors = residual_of(A, factors.Q, factors.P).matmat(signs)
-        size = float(np.linalg.norm(errors) / np.sqrt(PROBES * A.shape[1]))
-        return Radius(size, "realised", None)
     total = frobenius_radius(A, factors).value
     return Radius(total / float(np.sqrt(A.shape[1])), "realised", None)
 

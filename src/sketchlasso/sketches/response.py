@@ -114,7 +114,7 @@ def extend_sketch(
     ----------
     base : Sketch
         Of X, by any method; the response directions it may have are replaced.
-    X : array-like, sparse matrix or LinearOperator of shape (m, n)
+    X : array-like or sparse matrix of shape (m, n)
         The matrix of `base`.
     y : array-like of shape (m,) or (m, t)
         One or several responses; several share the directions.

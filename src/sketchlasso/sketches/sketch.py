@@ -226,8 +226,7 @@ class Sketch:
             return self.radius
         if self.radius == 0 and self.radius_kind != "given":
             return 0.0
-        rng = np.random.default_rng(self.seed)
-        return realised_estimate(A, self._factors, rng).value
+        return realised_estimate(A, self._factors).value
 
     @property
     def _factors(self) -> Factors:

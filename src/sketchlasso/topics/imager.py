@@ -130,7 +130,6 @@ class TopicImager(BaseEstimator):
             center=True,
             scale=self.scale,
             random_state=self.random_state,
-            device=self.device,
         )
         return self._settle(corpus, weights)
 

@@ -1,12 +1,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.sparse.linalg import aslinearoperator
 from sklearn.preprocessing import StandardScaler
 from tests.matrices import sparse_counts
 
 from sketchlasso.data import DataMatrix
-from sketchlasso.errors import InvalidInputError
 
 M, N = 23, 17
 
@@ -51,15 +49,12 @@ KINDS = {
     "coo": lambda X, _: sparse.coo_array(X),
     "int64": lambda X, _: wide_indices(X),
     "memmap": mapped,
-    "operator": lambda X, _: aslinearoperator(X),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("center", "scale"), [(0, 0), (1, 0), (0, 1), (1, 1)])
 def test_every_storage_answers_as_the_explicit_matrix(kind, center, scale, dense, rng, tmp_path):
-    if kind == "operator" and scale:
-        pytest.skip("an operator has no columns to scale")
     A = DataMatrix.of(KINDS[kind](dense, tmp_path), center=bool(center), scale=bool(scale))
     explicit = StandardScaler(with_mean=bool(center), with_std=bool(scale)).fit_transform(dense)
     V, U = rng.standard_normal((N, 3)), rng.standard_normal((M, 4))
@@ -68,8 +63,6 @@ def test_every_storage_answers_as_the_explicit_matrix(kind, center, scale, dense
     assert np.allclose(A.matmat(V), explicit @ V, atol=1e-12)
     assert np.allclose(A.rmatmat(U), explicit.T @ U, atol=1e-12)
     assert A.meter.products == 7
-    if kind == "operator":
-        return
     assert np.allclose(A.row_lengths(), (explicit**2).sum(axis=1), atol=1e-11)
     assert np.allclose(A.column_lengths(), (explicit**2).sum(axis=0), atol=1e-11)
     assert A.squared_norm() == pytest.approx((explicit**2).sum())
@@ -152,12 +145,3 @@ def test_wide_indices_are_neither_copied_nor_narrowed(rng):
     assert stored.indices.dtype == np.int64
     assert np.shares_memory(stored.indices, X.indices)
     assert np.shares_memory(stored.data, X.data)
-
-
-def test_an_operator_says_what_it_cannot_do(dense):
-    A = DataMatrix.of(aslinearoperator(dense))
-    for question in (A.squared_norm, A.row_lengths, A.column_lengths, A.row_gram, lambda: A.blocks):
-        with pytest.raises(InvalidInputError, match="LinearOperator, which only supports products"):
-            question()
-    with pytest.raises(InvalidInputError, match="LinearOperator, which only supports products"):
-        DataMatrix.of(aslinearoperator(dense), scale=True)

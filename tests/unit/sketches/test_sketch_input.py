@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from sketchlasso.errors import InvalidInputError, SketchlassoError
 from sketchlasso.sketches import sketch
@@ -41,23 +40,6 @@ def test_not_finite(value, make):
         f"X holds {value} in row 4, column 2, but every entry must be finite; replace or drop "
         "such entries first.",
         spoiled(value, make),
-    )
-
-
-def test_operator_that_returns_nan():
-    refused(
-        "X is a LinearOperator whose product holds NaN or infinity, but every entry must be "
-        "finite; correct the operator.",
-        aslinearoperator(spoiled(np.nan)),
-    )
-
-
-def test_operator_without_transpose():
-    one_way = LinearOperator(shape=(9, 6), matvec=lambda v: X @ v, dtype=float)
-    refused(
-        "X is a LinearOperator without a transposed product, but a sketch needs both products; "
-        "define rmatvec or rmatmat.",
-        one_way,
     )
 
 
@@ -214,26 +196,6 @@ def test_switches(name):
 )
 def test_options(options, sentence):
     refused(sentence, X, **options)
-
-
-@pytest.mark.parametrize("method", ["sampling", "frequent_directions"])
-def test_operator_without_rows(method):
-    refused(
-        f"method={method!r} was given for a LinearOperator, which has no rows to read, but the "
-        "method needs them; pass an array or a sparse matrix, or use method='randomized'.",
-        aslinearoperator(X),
-        method=method,
-    )
-
-
-def test_operator_without_entries():
-    refused(
-        "X is a LinearOperator, which only supports products, but the squares of all entries are "
-        "needed; pass an array or a sparse matrix, or leave out scaling, sampling and "
-        "frequent_directions.",
-        aslinearoperator(X),
-        radius="frobenius",
-    )
 
 
 def test_tolerance_out_of_reach():

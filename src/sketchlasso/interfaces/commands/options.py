@@ -303,7 +303,6 @@ class ModelOptions:
             method=wanted,
             center=self.intercept,
             random_state=self.seed,
-            device="cpu" if isinstance(X, sl.io.BlockMatrix) else self.device,
             **size,
         )
 

@@ -41,7 +41,6 @@ def make_sketch(
     scale: Annotated[bool, "Divide columns by their standard deviations."] = False,
     radius: Annotated[str | None, "spectral, frobenius, realised, or a number."] = None,
     seed: options.Seed = 0,
-    device: options.Device = "cpu",
 ) -> Report:
     """Compress data into a sketch file.
 
@@ -60,7 +59,6 @@ def make_sketch(
             scale=scale,
             radius=options.number_or_name(radius),
             random_state=seed,
-            device=device,
             **size,
         )
         found.save(output)
