@@ -9,10 +9,11 @@ The certificate covers all columns.
 from __future__ import annotations
 
 import numpy as np
+from scipy import linalg
 
 from sketchlasso.exact.path import MOST_ACTIVE
 from sketchlasso.exact.working_set import largest
-from sketchlasso.kernels.gram_path import blank_solutions, gram_path, walk_gram
+from sketchlasso.kernels.gram_path import EXACT, FIT, SLOPE, blank_solutions, gram_path, walk_gram
 from sketchlasso.linalg.rows import rounding_of_sums, stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.formulas import relative_gap
@@ -29,8 +30,12 @@ MOST_JOINING = 100
 MOST_LOOKS = 10
 # Knots of a walk, whose number can be exponential in the number of columns.
 MOST_KNOTS = 10_000
+# Entries of the inner products of all columns, if these are worth computing.
+MOST_GRAM = 2**24
 # Responses, each at one penalty, whose residuals are correlated with all columns at a time.
 LOOKS = 256
+# A residual of no more than this share of its response is an exact fit.
+EXACT_FIT = 1e-9
 NO_COLUMNS = np.empty(0, dtype=np.int64)
 Piece = tuple[IntArray, FloatArray]
 
@@ -82,6 +87,9 @@ class _Search:
         nothing: Piece = (NO_COLUMNS, np.empty(0))
         self.pieces: list[list[Piece]] = [[nothing] * alphas.shape[1] for _ in Y]
         self._work: list[IntArray] = [NO_COLUMNS] * len(Y)
+        self._gram: FloatArray | None = None
+        # Dual directions of exact fits, whose residuals point nowhere.
+        self._tight: dict[int, FloatArray] = {}
         # How many penalties the last walk reached.
         self._reached = np.zeros(len(Y), dtype=np.intp)
 
@@ -108,6 +116,10 @@ class _Search:
         return seen
 
     def _walk_all(self, responses: IntArray) -> None:
+        p = len(self._P)
+        wanted = sum(len(self._work[t]) ** 2 for t in responses)
+        if self._gram is None and p**2 <= min(wanted, MOST_GRAM):
+            self._gram = self._P @ self._P.T
         with single_blas_thread():
             map_rows(lambda i: self._walk(int(responses[i])), len(responses), self._n_threads)
 
@@ -121,8 +133,9 @@ class _Search:
             self._reached[t] = len(alphas)
             return
         out = blank_solutions(len(alphas), most)
+        G = rows @ rows.T if self._gram is None else self._gram[columns].take(columns, axis=1)
         path = gram_path(
-            rows @ rows.T,
+            G,
             rows @ self._Y[t],
             spread_factors(columns),
             most,
@@ -131,13 +144,22 @@ class _Search:
             False,
             False,
         )
-        done = walk_gram(path, 0, 0, alphas, out, MOST_KNOTS)[0]
+        done, _, count, why = walk_gram(path, 0, 0, alphas, out, MOST_KNOTS)
         for i in range(done):
             values = out.values[i, : out.counts[i]]
             kept = np.flatnonzero(values)
-            chosen = columns[out.indices[i, kept]]
-            ordered = np.argsort(chosen)
-            self.pieces[t][i] = chosen[ordered], values[kept][ordered]
+            self.pieces[t][i] = _ordered(columns[out.indices[i, kept]], values[kept])
+        if why == EXACT and done < len(alphas):
+            # All smaller penalties have the same solution, and the dual point alpha t of length at
+            # most one with x_j't = sign(w_j) on its support.
+            active = path.active[:count]
+            self.pieces[t][done:] = [_ordered(columns[active], path.parts[FIT, :count])] * (
+                len(alphas) - done
+            )
+            signs = path.parts[SLOPE, :count]
+            inner = linalg.cho_solve((path.L[:count, :count], True), signs)
+            self._tight[t] = inner @ rows[active]
+            done = len(alphas)
         self._reached[t] = done
 
     def _look(self, open_: IntArray) -> IntArray:
@@ -170,13 +192,24 @@ class _Search:
             t = block[rows]
             coef = stack_rows([self.pieces[j][i] for j in t], p)
             residual = self._Y[t] - coef @ self._P
-            length, alpha = np.linalg.norm(residual, axis=1), self._alphas[t, i]
-            seen = self._seen(residual, self._own[t])
+            alpha = self._alphas[t, i]
             l1 = np.asarray(abs(coef).sum(axis=1), dtype=np.float64)
+            primal = full_primal(np.linalg.norm(residual, axis=1), alpha, l1)
+            limit = alpha * np.linalg.norm(residual, axis=1)
+            for row, j in enumerate(t):
+                if j in self._tight and limit[row] <= EXACT_FIT * alpha[row] * self._null[j]:
+                    residual[row], limit[row] = self._tight[j], 1.0
+            length = np.linalg.norm(residual, axis=1)
+            seen = self._seen(residual, self._own[t])
             inner = np.einsum("ij,ij->i", self._Y[t], residual)
             dual = dual_of_ratio(seen.max(axis=1) + self._rounding * length, length, inner, alpha)
-            self.gap[t, i] = relative_gap(full_primal(length, alpha, l1), dual, self._null[t])
+            self.gap[t, i] = relative_gap(primal, dual, self._null[t])
             open_ = np.flatnonzero(~(self.gap[t, i] <= self._tol) & (length > 0))
-            ratios = seen[open_] / (alpha * length)[open_, None]
+            ratios = seen[open_] / limit[open_, None]
             excess[rows[open_]] = np.maximum(excess[rows[open_]], ratios)
         return excess
+
+
+def _ordered(indices: IntArray, values: FloatArray) -> Piece:
+    order = np.argsort(indices)
+    return indices[order], values[order]
