@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sketchlasso import cluster, engine, errors, graphs, inference, io, topics
     from sketchlasso.estimators import (
+        ModelSummary,
         SketchTransformer,
         SqrtLasso,
         SqrtLassoClassifier,
@@ -48,6 +49,7 @@ __all__ = [
     "CrossValidation",
     "FullCertificate",
     "LeaveOneOut",
+    "ModelSummary",
     "Path",
     "Progress",
     "Settings",

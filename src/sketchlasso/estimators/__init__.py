@@ -4,10 +4,12 @@ from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLasso
 from sketchlasso.estimators.penalty import convert_alpha, pivotal_alpha
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
 from sketchlasso.estimators.store import load_model, save_model
+from sketchlasso.estimators.summary import ModelSummary
 from sketchlasso.estimators.task import automatic_method
 from sketchlasso.estimators.transformer import SketchTransformer
 
 __all__ = [
+    "ModelSummary",
     "SketchTransformer",
     "SqrtLasso",
     "SqrtLassoCV",

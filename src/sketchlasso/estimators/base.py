@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, spread
+from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import EmptyModelWarning, InaccurateWarning
 from sketchlasso.estimators.blocks import in_memory, linear_values, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport
 from sketchlasso.estimators.parameters import Radii, Specification
+from sketchlasso.estimators.summary import ModelSummary, summary_of
 from sketchlasso.estimators.task import Prepared, prepare, problem_of, sketch_method
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.full_data import certify_with_bound
@@ -71,15 +73,53 @@ class LinearModel(BaseEstimator):
     sketch_: Sketch | None
     standardized_: bool
     scale_: FloatArray | None
+    feature_std_: FloatArray | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
+    def summary(self, feature_names: Sequence[str] | None = None) -> ModelSummary:
+        """Effects per standard deviation and per unit, score, penalty, radius and gap in one table.
+
+        It prints as one screen of text, and as HTML in notebooks.
+
+        Parameters
+        ----------
+        feature_names : sequence of str of length n_features, optional
+            By default the names that the fit has seen, or x0, x1 and so on.
+
+        Returns
+        -------
+        ModelSummary
+            :meth:`ModelSummary.table` and :meth:`ModelSummary.to_frame` return all effects.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sketchlasso import SqrtLassoCV
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> SqrtLassoCV(selection="1se").fit(X, y).summary()  # doctest: +ELLIPSIS
+        SqrtLassoCV: 5 of 10 features used
+        score    mse 3092 +- 83 on held-out rows
+        penalty  1.731
+        radius   0
+        gap      no other coefficients lower the objective by more than a ... share
+        <BLANKLINE>
+        feature   per std. dev.   per unit   in folds
+        bmi               24.28      510.5   100%
+        s5                21.36        449   100%
+        bp                10.83      227.8   100%
+        s3               -7.678     -161.4   100%
+        sex              -3.032     -63.75   100%
+        """
+        return summary_of(self, feature_names)
+
     @property
     def sparse_coef_(self) -> Any:
         """Coefficients as a sparse matrix of shape (1, n_features) or (n_targets, n_features)."""
+        check_is_fitted(self)
         return sparse.csr_array(np.atleast_2d(self.coef_))
 
     @property
@@ -221,7 +261,7 @@ def warn_of_empty_models(fits: Sequence[Fitted], constant: BoolArray) -> None:
         warn_user(EmptyModelWarning(f"{whose(flat)} no feature, because the response is constant."))
 
 
-def keep_fits(estimator: LinearModel, fits: Sequence[Fitted], single: bool) -> None:
+def keep_fits(estimator: LinearModel, fits: Sequence[Fitted], data: Prepared, single: bool) -> None:
     """Write the fitted attributes; those of a single response without their first axis."""
     order = np.argsort(np.concatenate([columns for columns, _ in fits]))
     for name in OPTIONAL:
@@ -230,6 +270,12 @@ def keep_fits(estimator: LinearModel, fits: Sequence[Fitted], single: bool) -> N
         values = np.concatenate([found[name] for _, found in fits])[order]
         setattr(estimator, f"{name}_", values[0] if single else values)
     estimator.n_iter_ = int(np.max(estimator.n_iter_))
+    deviations = data.scales
+    if deviations is None and not data.in_blocks:
+        deviations = column_scales(data.X, data.row_weights) * data.x_unit
+    if deviations is not None:
+        deviations = np.where(np.atleast_2d(estimator.coef_).any(axis=0), deviations, 0.0)
+    estimator.feature_std_ = deviations
 
 
 def refit_on_support(

@@ -120,7 +120,8 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
     alpha_, radius_, dual_gap_, full_gap_ : ndarray of shape (1,) or (n_classes,)
-    standardized_, scale_, sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+    standardized_, scale_, feature_std_, sketch_, n_iter_, sparse_coef_, n_features_in_,
+    feature_names_in_
         See :class:`SqrtLasso`.
 
     Examples
@@ -155,7 +156,7 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
         spec = self._specification(rows.shape[1])
         data = self._signed(spec, rows, labels, sample_weight)
         fits, self.sketch_ = fit_responses(spec, data)
-        keep_fits(self, fits, single=False)
+        keep_fits(self, fits, data, single=False)
         return self
 
 
@@ -188,7 +189,8 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
         Share of the folds in which a feature has a coefficient, at the penalty used.
     oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Out-of-fold decision values.
-    standardized_, scale_, sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+    standardized_, scale_, feature_std_, sketch_, n_iter_, sparse_coef_, n_features_in_,
+    feature_names_in_
         See :class:`SqrtLasso`.
 
     Examples
@@ -230,6 +232,6 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
         spec = self._specification(rows.shape[1])
         data = self._signed(spec, rows, labels, sample_weight)
         fits, decisions, self.sketch_ = choose(spec, data, labels, groups, METRICS, self.classes_)
-        keep_fits(self, fits, single=False)
+        keep_fits(self, fits, data, single=False)
         self.oof_decision_ = decisions[:, 0] if len(self.classes_) == 2 else decisions
         return self

@@ -154,6 +154,9 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
     scale_ : ndarray of shape (n_features,) or None
         Their divisors. `alpha_` is the penalty of the divided columns: the same fit on X itself has
         ``penalty_factor=scale_``.
+    feature_std_ : ndarray of shape (n_features,) or None
+        Standard deviations of the features that have a coefficient, zero for the others. None for X
+        in blocks that was not standardised.
     sketch_ : Sketch or None
         Of the first target that has one. Targets whose `radius_` is 0 may have been fitted without.
     sketch_method_ : str or None
@@ -200,7 +203,7 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
         spec = self._specification(rows.shape[1])
         data = self._prepared(spec, rows, targets, sample_weight)
         fits, self.sketch_ = fit_responses(spec, data)
-        keep_fits(self, fits, single=targets.ndim == 1)
+        keep_fits(self, fits, data, single=targets.ndim == 1)
         return self
 
 
@@ -254,7 +257,7 @@ class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Out-of-fold predictions at the penalty used; NaN for rows never held out.
     coef_, intercept_, sparse_coef_, radius_, dual_gap_, full_gap_, standardized_, scale_,
-    sketch_, n_iter_
+    feature_std_, sketch_, n_iter_
         See :class:`SqrtLasso`.
 
     Examples
@@ -297,6 +300,6 @@ class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
         single = targets.ndim == 1
         kinds = targets if single else None
         fits, held_out, self.sketch_ = choose(spec, data, kinds, groups, METRICS)
-        keep_fits(self, fits, single=single)
+        keep_fits(self, fits, data, single=single)
         self.oof_prediction_ = held_out[:, 0] if single else held_out
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import MatrixLike, fingerprint
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.calibration import Calibration, IntervalMethod, TargetResiduals
+from sketchlasso.estimators.calibration import Calibration, TargetResiduals
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
 from sketchlasso.io.encoding import Encoding
@@ -25,26 +25,10 @@ ESTIMATORS = {
     kind.__name__: kind
     for kind in (SqrtLasso, SqrtLassoCV, SqrtLassoClassifier, SqrtLassoClassifierCV)
 }
-MODELS = LinearModels.__name__
 # Fitted attributes with a place of their own in a file; the others are stored as they are.
-APART = {"coef_", "classes_", "calibration_", "sketch_", "feature_names_in_", "n_features_in_"}
-# Shapes of fitted attributes, for t targets and n features; a model of one target has no t.
-SHAPES = {
-    "intercept_": "t",
-    "alpha_": "t",
-    "alpha_min_": "t",
-    "alpha_1se_": "t",
-    "radius_": "t",
-    "dual_gap_": "t",
-    "full_gap_": "t",
-    "penalised_coef_": "tn",
-    "penalised_intercept_": "t",
-    "loadings_": "tn",
-    "scale_": "n",
-}
+APART = {"coef_", "classes_", "calibration_", "sketch_"}
+APART |= {"feature_names_in_", "n_features_in_", "feature_std_"}
 SKETCH_FACTS = ("method", "rank", "response_rank", "radius", "radius_kind", "seed", "fingerprint")
-# Marks of parameters that are arrays, and of objects that a file does not keep.
-ARRAY, LEFT_OUT = "array", "left_out"
 
 
 def save_model(
@@ -60,12 +44,12 @@ def save_model(
 
     The facts of the file, which :func:`stored_info` returns, are ``estimator`` (the class),
     ``library`` (the version that wrote it), ``settings`` (the parameters), ``fitted`` (fitted
-    attributes that are plain values), ``n_features``, ``dtype``, ``single`` (one target without an
-    axis of its own), ``feature_names``, ``named`` (whether the fit saw them), ``target_name``,
+    attributes that are plain values), ``n_features``, ``single`` (one target without an axis of its
+    own), ``feature_names``, ``named`` (whether the fit saw them), ``target_name``,
     ``object_labels``, ``sketch`` (how it was made), ``fingerprint`` of X, ``encoding`` of the
     columns and ``calibration`` (its method). The arrays are the coefficients as sparse rows
-    (``coef.data``, ``coef.indices``, ``coef.indptr``), ``classes``, and ``fitted.NAME``,
-    ``settings.NAME`` and ``calibration.NUMBER.PART``.
+    (``coef.data``, ``coef.indices``, ``coef.indptr``), ``classes``, ``feature_std``, and
+    ``fitted.NAME``, ``settings.NAME`` and ``calibration.NUMBER.PART``.
 
     The sketch itself is not kept; :meth:`Sketch.save` does that. Nor are parameters that are
     objects of other libraries (a splitter, a RandomState): they come back as their defaults.
@@ -73,7 +57,7 @@ def save_model(
     Parameters
     ----------
     path : path-like
-        Replaced if it exists; never left half-written.
+        Replaced if it exists; never left half-written. Path and model may change places.
     model : SqrtLasso, SqrtLassoCV, SqrtLassoClassifier, SqrtLassoClassifierCV or LinearModels
         Fitted.
     X : array or sparse matrix of shape (n_samples, n_features), optional
@@ -100,6 +84,8 @@ def save_model(
     >>> sl.save_model("first.model", model, X=X)  # doctest: +SKIP
     >>> sl.load_model("first.model").predict(X[:3])  # doctest: +SKIP
     """
+    if isinstance(model, str | os.PathLike):
+        path, model = model, path
     facts: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     if isinstance(model, LinearModels):
@@ -110,8 +96,8 @@ def save_model(
         facts, arrays = _packed(model)
     else:
         raise InvalidInputError(
-            f"model is a {type(model).__name__}, but {', '.join(ESTIMATORS)} or {MODELS} is "
-            "needed; pass one of them, fitted."
+            f"model is a {type(model).__name__}, but {', '.join(ESTIMATORS)} or LinearModels is "
+            "needed; pass a path and one of them, fitted."
         )
     n_features, seen = coef.shape[1], getattr(model, "feature_names_in_", None)
     names = seen if feature_names is None else feature_names
@@ -124,9 +110,13 @@ def save_model(
             f"{'' if seen is None else ' with names of their own'}; give one name per feature in "
             "the order of the fit, or leave them out."
         )
+    try:
+        library = version("sketchlasso")
+    except PackageNotFoundError:  # a source tree that is not installed
+        library = "0+unknown"
     facts |= {
         "estimator": type(model).__name__,
-        "library": _version(),
+        "library": library,
         "n_features": n_features,
         "feature_names": names,
         "target_name": target_name,
@@ -156,43 +146,22 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         The file is missing, damaged, foreign, or of another version.
     """
     with reading(path, "model") as stored:
-        n_features = stored.fact("n_features", int)
-        names = stored.fact("feature_names", list, optional=True)
-        if names is not None and (
-            len(names) != n_features or not all(isinstance(name, str) for name in names)
-        ):
-            raise ValueError(f"it has {len(names)} names for {n_features} features")
-        rules = stored.fact("encoding", dict, optional=True)
-        encoding = Encoding() if rules is None else Encoding.from_json(rules)
-        if encoding.columns and list(encoding.feature_names) != names:
-            raise ValueError("its encoding has other features than its coefficients")
-        for text in ("library", "target_name", "fingerprint"):
-            stored.fact(text, str, optional=text != "library")
-        coef = stored.matrix(
-            "coef", (len(stored.array("coef.indptr", (None,), "iu")) - 1, n_features)
-        )
-        if 0 in coef.shape or coef.dtype not in (np.float32, np.float64):
-            raise ValueError(f"it has coefficients of shape {coef.shape} and type {coef.dtype}")
-        if stored.fact("estimator", str) == MODELS:
-            return LinearModels(coef, stored.array("intercept", coef.shape[:1]))
-        return _unpacked(stored, coef, names)
-
-
-def _version() -> str:
-    try:
-        return version("sketchlasso")
-    except PackageNotFoundError:  # a source tree that is not installed
-        return "0+unknown"
+        shape = len(stored.array("coef.indptr", (None,), "iu")) - 1, stored.fact("n_features", int)
+        coef = stored.matrix("coef", shape)
+        if stored.fact("estimator", str) == "LinearModels":
+            return LinearModels(coef, stored.array("intercept", shape[:1]))
+        return _unpacked(stored, coef)
 
 
 def _packed(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Facts and arrays of an estimator, apart from its coefficients and names."""
-    arrays: dict[str, NDArray[Any]] = {}
-    settings, fitted = {}, {}
-    for name, value in model.get_params(deep=False).items():
-        settings[name] = _plain(value)
-        if settings[name] == {ARRAY: True}:
-            arrays[f"settings.{name}"] = np.asarray(value)
+    settings = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    arrays = {
+        f"settings.{name}": np.asarray(getattr(model, name))
+        for name, value in settings.items()
+        if value == {"array": True}
+    }
+    fitted = {}
     for name, value in vars(model).items():
         if not _is_stored(name):
             continue
@@ -200,17 +169,19 @@ def _packed(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             fitted[name] = value
         else:
             arrays[f"fitted.{name}"] = np.asarray(value)
-    sketch = getattr(model, "sketch_", None)
+    if model.feature_std_ is not None:
+        arrays |= matrix_arrays("feature_std", sparse.csr_array(model.feature_std_[None]))
     facts: dict[str, Any] = {
         "settings": settings,
         "fitted": fitted,
         "single": model.coef_.ndim == 1,
         "named": hasattr(model, "feature_names_in_"),
-        "sketch": None
-        if sketch is None
-        else {**{name: getattr(sketch, name) for name in SKETCH_FACTS},
-              "scaled": sketch.column_scales is not None},
-    }  # fmt: skip
+        "sketch": None,
+    }
+    sketch = getattr(model, "sketch_", None)
+    if sketch is not None:
+        facts["sketch"] = {name: getattr(sketch, name) for name in SKETCH_FACTS}
+        facts["sketch"]["scaled"] = sketch.column_scales is not None
     if hasattr(model, "classes_"):
         labels = np.asarray(model.classes_)
         facts["object_labels"] = labels.dtype == object
@@ -222,68 +193,11 @@ def _packed(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays["classes"] = labels.astype(str) if labels.dtype == object else labels
     if hasattr(model, "calibration_"):
         facts["calibration"] = {"method": model.calibration_.method}
-        arrays |= _packed_calibration(model.calibration_)
+        arrays |= _residual_arrays(model.calibration_)
     return facts, arrays
 
 
-def _unpacked(stored: Stored, coef: Any, names: list[str] | None) -> Any:
-    """The estimator of :func:`_packed`, with coefficients (t, n)."""
-    (targets, n_features), single = coef.shape, stored.fact("single", bool)
-    if single and targets != 1:
-        raise ValueError(f"it has {targets} targets instead of one")
-    settings = stored.part("settings")
-    parameters = {
-        name: value for name, value in settings.facts.items() if not isinstance(value, dict)
-    }
-    for name in settings.arrays:
-        value = settings.array(name, None, "biuf", finite=False)
-        parameters[name] = value if value.ndim else value.item()
-    model = ESTIMATORS[stored.fact("estimator", str)](**parameters)
-    _refill(model, stored.part("fitted"), targets, n_features, single)
-    dense = coef.toarray()
-    model.coef_ = dense[0] if single else dense
-    model.n_features_in_ = n_features
-    if stored.fact("named", bool):
-        if names is None:
-            raise ValueError("the names of its features are missing")
-        model.feature_names_in_ = np.array(names, dtype=object)
-    if hasattr(model, "decision_function"):
-        labels = stored.array("classes", (2 if targets == 1 else targets,), "biufU")
-        if targets == 2:
-            raise ValueError("it has two targets for two classes")
-        model.classes_ = labels.astype(object) if stored.fact("object_labels", bool) else labels
-    if "calibration" in stored.facts:
-        model.calibration_ = _unpacked_calibration(stored.part("calibration"), targets, n_features)
-    if stored.fact("sketch", dict, optional=True) is not None:
-        for name, kind in {"method": str, "rank": int, "seed": int, "scaled": bool}.items():
-            stored.part("sketch").fact(name, kind, optional=name == "seed")
-    return model
-
-
-def _is_stored(name: str) -> bool:
-    """Whether an attribute is one of a fit that is stored under its own name."""
-    return name.endswith("_") and not name.startswith("_") and name not in APART
-
-
-def _refill(model: Any, fitted: Stored, targets: int, n_features: int, single: bool) -> None:
-    """Set the fitted attributes, checked, that have no place of their own in a file."""
-    fitted.array("intercept_")
-    fitted.fact("n_iter_", int)
-    fitted.fact("standardized_", bool)
-    if not all(map(_is_stored, (*fitted.arrays, *fitted.facts))):
-        raise ValueError("it has attributes that no fit sets")
-    lengths = {"t": targets, "n": n_features}
-    for name in fitted.arrays:
-        shape = None
-        if name in SHAPES:
-            shape = tuple(lengths[axis] for axis in SHAPES[name] if not (single and axis == "t"))
-        value = fitted.array(name, shape, "biuf", finite=name == "intercept_")
-        setattr(model, name, value if value.ndim else value[()])
-    for name, value in fitted.facts.items():
-        setattr(model, name, value)
-
-
-def _packed_calibration(calibration: Calibration) -> dict[str, NDArray[Any]]:
+def _residual_arrays(calibration: Calibration) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for number, target in enumerate(calibration.targets):
         name = f"calibration.{number}"
@@ -295,26 +209,57 @@ def _packed_calibration(calibration: Calibration) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _unpacked_calibration(stored: Stored, targets: int, n_features: int) -> Calibration:
-    method, parts = stored.fact("method", str), []
-    if method not in get_args(IntervalMethod):
-        raise ValueError(f"it was calibrated by the unknown method {method!r}")
-    for number in range(targets):
-        residuals = stored.array(f"{number}.residuals", (None,))
-        if not len(residuals):
-            raise ValueError("it was calibrated on no rows")
-        if method == "split":
-            parts.append(TargetResiduals(residuals))
-            continue
-        intercept = stored.array(f"{number}.intercept", (None,))
-        groups = stored.array(f"{number}.groups", residuals.shape, "iu")
-        if groups.min() < 0 or groups.max() >= len(intercept):
-            raise ValueError(f"it was calibrated by {len(intercept)} models, and names others")
-        coef = stored.matrix(f"{number}.coef", (len(intercept), n_features))
-        parts.append(
-            TargetResiduals(residuals, LinearModels(coef, intercept), groups.astype(np.intp))
-        )
-    return Calibration(method, tuple(parts))
+def _unpacked(stored: Stored, coef: Any) -> Any:
+    """The estimator of :func:`_packed`, with coefficients (t, n)."""
+    targets, n_features = coef.shape
+    settings = stored.part("settings")
+    parameters = {
+        name: value for name, value in settings.facts.items() if not isinstance(value, dict)
+    }
+    for name in settings.arrays:
+        value = settings.array(name, None, "biuf", finite=False)
+        parameters[name] = value if value.ndim else value.item()
+    model = ESTIMATORS[stored.fact("estimator", str)](**parameters)
+    model.coef_ = coef.toarray()[0] if stored.fact("single", bool) else coef.toarray()
+    model.n_features_in_ = n_features
+    fitted = stored.part("fitted")
+    if not all(map(_is_stored, (*fitted.arrays, *fitted.facts))):
+        raise ValueError("it has attributes that no fit sets")
+    for name, value in fitted.facts.items():
+        setattr(model, name, value)
+    for name in fitted.arrays:
+        value = fitted.array(name, None, "biuf", finite=name == "intercept_")
+        setattr(model, name, value if value.ndim else value[()])
+    if np.shape(model.intercept_) != model.coef_.shape[:-1]:
+        raise ValueError("its intercepts and coefficients are of different numbers of targets")
+    model.feature_std_ = None
+    if "feature_std.data" in stored.arrays:
+        model.feature_std_ = stored.matrix("feature_std", (1, n_features)).toarray()[0]
+    if stored.fact("named", bool):
+        model.feature_names_in_ = np.array(stored.fact("feature_names", list), dtype=object)
+    if hasattr(model, "decision_function"):
+        labels = stored.array("classes", (2 if targets == 1 else targets,), "biufU")
+        model.classes_ = labels.astype(object) if stored.fact("object_labels", bool) else labels
+    if "calibration" in stored.facts:
+        part = stored.part("calibration")
+        residuals = [_residuals(part, str(number), n_features) for number in range(targets)]
+        model.calibration_ = Calibration(part.fact("method", str), tuple(residuals))
+    return model
+
+
+def _residuals(stored: Stored, number: str, n_features: int) -> TargetResiduals:
+    residuals = stored.array(f"{number}.residuals", (None,))
+    if f"{number}.groups" not in stored.arrays:
+        return TargetResiduals(residuals)
+    intercept = stored.array(f"{number}.intercept", (None,))
+    coef = stored.matrix(f"{number}.coef", (len(intercept), n_features))
+    groups = stored.array(f"{number}.groups", residuals.shape, "iu").astype(np.intp)
+    return TargetResiduals(residuals, LinearModels(coef, intercept), groups)
+
+
+def _is_stored(name: str) -> bool:
+    """Whether an attribute is one of a fit that is stored under its own name."""
+    return name.endswith("_") and not name.startswith("_") and name not in APART
 
 
 def _plain(value: Any) -> Any:
@@ -323,17 +268,18 @@ def _plain(value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
         return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else {ARRAY: True}
+    if isinstance(value, float) and np.isfinite(value):
+        return value
     if isinstance(value, RadiusPolicy):
         factor = float(value.factor)
         return factor if value.kind == "given" else f"{factor!r}*{value.kind}"
-    if hasattr(value, "__array__") and np.asarray(value).dtype.kind in "biuf":
-        return {ARRAY: True}
     if isinstance(value, list | tuple):
         parts = [_plain(part) for part in value]
         if not any(isinstance(part, dict) for part in parts):
             return parts
-        if all(isinstance(part, float | int) for part in value):  # some of them not finite
-            return {ARRAY: True}
-    return {LEFT_OUT: type(value).__name__}
+        numbers = all(isinstance(part, float | int) for part in value)  # some are not finite
+    else:
+        numbers = isinstance(value, float) or (
+            hasattr(value, "__array__") and np.asarray(value).dtype.kind in "biuf"
+        )
+    return {"array": True} if numbers else {"left_out": type(value).__name__}

@@ -12,6 +12,7 @@ from sketchlasso.instances import RowSets
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.path import Path
 from sketchlasso.results.radius import RadiusPolicy
+from sketchlasso.results.reprs import Screen, Shown, search_screen
 from sketchlasso.results.scores import Metric, averaged_predictions, greater_is_better
 from sketchlasso.solvers import Status
 from sketchlasso.types import FloatArray, IntArray
@@ -40,8 +41,8 @@ class Choice:
     radius_index: int
 
 
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation(Shown):
     """Scores of every fold, response, radius and penalty, on held-out rows of the real X.
 
     Attributes
@@ -60,6 +61,9 @@ class CrossValidation:
     scores: dict[Metric, FloatArray]
     rows: RowSets
     predictions: FloatArray
+
+    def _screen(self) -> Screen:
+        return search_screen(self)
 
     def out_of_fold(self, X: Any, response: int, choice: Choice) -> FloatArray:
         """Out-of-fold predictions (m,) at a grid point, from the X (m, n) of the search.

@@ -16,6 +16,7 @@ from sketchlasso.instances import RowSet, all_rows, leave_one_out_rows, problems
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.path import Problem
 from sketchlasso.results.radius import RadiusLike, RadiusPolicy, radius_policies
+from sketchlasso.results.reprs import Screen, Shown, left_out_screen
 from sketchlasso.results.sketched import SketchedRows, radius_on, sketch_training_rows
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch, check_sketch_of
@@ -27,8 +28,8 @@ FINE = 1e-9
 CROSS_FIT_GROUPS = 10
 
 
-@dataclass(frozen=True, eq=False)
-class LeaveOneOut:
+@dataclass(frozen=True, eq=False, repr=False)
+class LeaveOneOut(Shown):
     """Predictions for every row by the model without that row, and the row's influence.
 
     Attributes
@@ -64,6 +65,9 @@ class LeaveOneOut:
     status: IntArray
     scales_of_all_rows: bool
     seconds: float
+
+    def _screen(self) -> Screen:
+        return left_out_screen(self)
 
 
 @spread

@@ -19,6 +19,7 @@ from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_r
 from sketchlasso.results.full_data import FullCertificate, certify_with_bound
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius import RadiusLike, RadiusPolicy, given_radius
+from sketchlasso.results.reprs import Screen, Shown, path_screen
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.solvers.solution import warn_of_ending
@@ -106,8 +107,8 @@ def join_fits(parts: Sequence[Fits]) -> Fits:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Path(Fits):
+@dataclass(frozen=True, eq=False, repr=False)
+class Path(Shown, Fits):
     """Linear models for responses x radii x alphas, alphas fastest.
 
     Where they were fitted on several row sets, those vary slowest.
@@ -137,6 +138,29 @@ class Path(Fits):
     radii: tuple[RadiusPolicy, ...]
     terms: Terms
     proved: bool
+    column_scales: FloatArray | None = None  # (n,): those of the sketch, if it has any
+
+    def _screen(self) -> Screen:
+        return path_screen(self)
+
+    @property
+    def explained(self) -> FloatArray:
+        """Share (B,) of the squares of the response, centred if there is an intercept, explained.
+
+        1 - (||r|| / null)^2, in the problem that was solved; NaN for a constant response.
+        """
+        coef = self.models.coef
+        owner = np.repeat(np.arange(coef.shape[0]), np.diff(coef.indptr))
+        costs = np.abs(coef.data) * self.terms.factors(coef.shape[1])[coef.indices]
+        alphas = np.tile(self.alphas.ravel(), self.shape[0])
+        squares = coef.data**2
+        if self.column_scales is not None:
+            squares = squares * self.column_scales[coef.indices] ** 2
+        l1 = np.bincount(owner, costs, minlength=len(alphas))
+        length = np.sqrt(np.bincount(owner, squares, minlength=len(alphas)))
+        residual = self.primal - alphas * l1 - self.radius * length
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(1.0 - (residual / self.null) ** 2)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -230,4 +254,11 @@ def sketched_path(
 ) -> Path:
     """Fits on a sketch with their penalties (responses, radii, alphas)."""
     terms = problem.terms.scaled(sketch.column_scales)
-    return Path(**vars(fits), alphas=alphas, radii=radii, terms=terms, proved=False)
+    return Path(
+        **vars(fits),
+        alphas=alphas,
+        radii=radii,
+        terms=terms,
+        proved=False,
+        column_scales=sketch.column_scales,
+    )

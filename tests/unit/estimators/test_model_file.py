@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 from tests.matrices import scattered
 from tests.sentences import refusal
@@ -21,7 +22,8 @@ WORDS = np.array(["yes", "no"])[(X[:, 0] > 0).astype(int)]
 THREE = np.digitize(X[:, 0], [-0.5, 0.5])
 
 
-def fitted():
+@pytest.fixture(scope="module")
+def models():
     return {
         "one": sl.SqrtLasso(alpha=1.0).fit(X, Y[:, 0]),
         "many": sl.SqrtLasso(alpha=[1.0, 2.0], penalty_factor=np.r_[0.0, np.ones(7)]).fit(X, Y),
@@ -34,11 +36,6 @@ def fitted():
         "classes": sl.SqrtLassoClassifierCV(alphas=8, cv=3).fit(X, THREE),
         "calibrated": sl.SqrtLasso(alpha=1.0).fit(X, Y[:, 0]).calibrate(X, Y[:, 0]),
     }
-
-
-@pytest.fixture(scope="module")
-def models():
-    return fitted()
 
 
 @pytest.fixture
@@ -85,10 +82,11 @@ def test_rules_and_objects_among_the_parameters(path):
     assert stored_info(path).facts["settings"]["cv"] == {"left_out": "KFold"}
 
 
-def test_folds_given_as_indices_are_left_out(path):
-    folds = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
-    sl.save_model(path, sl.SqrtLassoCV(alphas=[2.0, 1.0], cv=folds).fit(X, Y[:, 0]))
-    assert sl.load_model(path).cv is None
+def test_path_and_model_may_change_places(models, path):
+    sl.save_model(models["one"], str(path), X=X)
+    assert np.array_equal(sl.load_model(path).coef_, models["one"].coef_)
+    with pytest.raises(NotFittedError, match="Call 'fit'"):
+        sl.save_model(sl.SqrtLasso(), path)
 
 
 def test_linear_models_come_back_too(path):
@@ -171,29 +169,13 @@ def rewritten(path, facts, arrays):
     [
         ("one", {"estimator": "Ridge"}, {}),
         ("one", {"n_features": 3}, {}),
-        ("one", {"n_features": "many"}, {}),
         ("one", {"single": False}, {}),
         ("one", {"settings": {"alpha": 1.0, "gamma": 2.0}}, {}),
-        ("one", {"settings": {"radius": 10**400}}, {}),
         ("one", {"named": True}, {}),
-        ("one", {"feature_names": [1] * 8}, {}),
-        ("one", {"sketch": {"method": 1}}, {}),
-        ("one", {"fitted": {}}, {}),
         ("one", {}, {"fitted.predict": np.zeros(2)}),
-        ("one", {}, {"fitted.intercept_": None}),
         ("one", {}, {"fitted.intercept_": np.array(np.nan)}),
-        ("one", {}, {"fitted.intercept_": np.zeros(2)}),
-        ("one", {}, {"fitted.scale_": np.ones(3)}),
-        ("one", {}, {"coef.data": np.ones(2, dtype=np.float16)}),
-        ("many", {"single": True}, {}),
-        ("many", {}, {"fitted.alpha_": np.ones(3)}),
-        ("words", {}, {"classes": None}),
-        ("words", {}, {"classes": np.array(["a"])}),
         ("classes", {}, {"classes": np.array([1, 2])}),
-        ("calibrated", {"calibration": {"method": "guess"}}, {}),
-        ("calibrated", {}, {"calibration.0.residuals": np.ones(60, dtype=np.float16)}),
-        ("calibrated", {}, {"calibration.0.groups": np.full(60, 60)}),
-        ("calibrated", {}, {"calibration.0.intercept": np.zeros(3)}),
+        ("calibrated", {}, {"calibration.0.groups": np.zeros(3, dtype=int)}),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(models, path, name, facts, arrays):
@@ -212,10 +194,3 @@ def test_the_encoding_of_the_columns_is_kept(path, tmp_path):
     assert sl.load_model(path).standardized_ is True
     stored = stored_info(path).facts["encoding"]
     assert Encoding.from_json(stored) == found.encoding
-    for wrong in (
-        "x",
-        {**stored, "columns": [{"name": 3}]},
-        {**stored, "columns": stored["columns"][:1]},
-    ):
-        rewritten(path, {"encoding": wrong}, {})
-        assert "is damaged or incomplete (" in refusal(StoredFileError, sl.load_model, path)

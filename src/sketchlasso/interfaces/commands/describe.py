@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.interfaces import Model, Search, as_drawn
@@ -16,7 +16,6 @@ from sketchlasso.interfaces.commands.outputs import panels, save_picture
 from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, evenly, label, sheet_of, short
 from sketchlasso.interfaces.plots.canvas import Axes, hue
 from sketchlasso.interfaces.plots.search import over_folds
-from sketchlasso.types import FloatArray, IntArray
 
 # Features listed in the JSON document.
 MOST_LISTED = 10_000
@@ -45,19 +44,18 @@ def model_data(model: Model) -> dict[str, Any]:
     return data
 
 
-def listed_coefficients(
-    model: Model, names: Sequence[str] | None, X: Any = None
-) -> list[dict[str, Any]]:
-    """List coefficients that are not zero for machines, with their effects if X is given.
+def listed_coefficients(model: Model, names: Sequence[str] | None) -> list[dict[str, Any]]:
+    """List coefficients that are not zero for machines, with their effects.
 
     Those with the largest effects come first.
     """
-    columns = {"value": np.atleast_2d(model.coef_)}
-    if X is not None:
-        columns["effect"] = effects_of(model, X)
-    if X is not None and hasattr(model, "fold_share_"):
-        columns["fold_share"] = np.atleast_2d(model.fold_share_)
-    order = _largest(columns["value"], columns.get("effect"))
+    summary = summary_of(model, names)
+    columns = {"value": summary.per_unit, "effect": summary.per_std}
+    if summary.fold_share is not None:
+        columns["fold_share"] = summary.fold_share
+    used = np.flatnonzero(summary.per_unit.any(axis=0))
+    sizes = np.abs(np.where(np.isnan(summary.per_std), summary.per_unit, summary.per_std))
+    order = used[np.argsort(-sizes[:, used].max(axis=0), kind="stable")]
     return [
         {
             "feature": feature_name(names, int(j)),
@@ -89,30 +87,11 @@ def model_words(model: Model | sl.engine.LinearModels) -> str:
     )
 
 
-def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tuple[Sheet, ...]:
-    """List the largest coefficients."""
-    rows = np.atleast_2d(model.coef_)
-    order = _largest(rows)
-    shown = order[:top]
-    columns = (
-        ("feature", {j: feature_name(names, int(j)) for j in shown}),
-        *zip(response_names(model, "coefficient"), rows, strict=True),
-    )
-    return sheet_of(f"largest {len(shown)} of {len(order)} coefficients", columns, shown)
-
-
 def _each(values: Any) -> str:
     some = np.atleast_1d(values)
     some = some[:1] if np.all(some == some[0]) else some
     shown = ", ".join(short(float(value)) for value in some[:6])
     return shown if len(some) <= 6 else f"{shown}, ..."
-
-
-def _largest(rows: FloatArray, effects: FloatArray | None = None) -> IntArray:
-    """Return features with non-zero coefficients (t, n), those with the largest effects first."""
-    used = np.flatnonzero(rows.any(axis=0))
-    size = np.abs(rows if effects is None else effects)[:, used].max(axis=0)
-    return used[np.argsort(-size, kind="stable")]
 
 
 def response_names(model: Model, single: str) -> tuple[str, ...]:
@@ -132,52 +111,43 @@ def all_names(names: Sequence[str] | None, count: int) -> list[str]:
     return [feature_name(names, j) for j in range(count)]
 
 
-def effects_of(model: Model, X: Any) -> FloatArray:
-    """Return effects (t, n): coefficients times the standard deviations of the columns.
-
-    For data in blocks, whose columns are not in memory, they are the coefficients themselves.
-    """
-    from sklearn.preprocessing import StandardScaler  # help pages do not need it
-
-    rows = np.atleast_2d(model.coef_)
-    if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
-        return rows
-    deviations = np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
-    return np.asarray(rows * deviations)
+def summary_of(model: Model, names: Sequence[str] | None) -> sl.ModelSummary:
+    """Return the summary of a model, with features and targets by name or counted from 1."""
+    summary: sl.ModelSummary = model.summary(all_names(names, model.n_features_in_))
+    return replace(summary, responses=response_names(model, ""))
 
 
-def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
+def effect_sheet(
+    model: Model, names: Sequence[str] | None, target: str | None, top: int
+) -> tuple[Sheet, ...]:
     """List the largest effects for people; of several classes or targets, those of each."""
-    rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
-    listed = _largest_of_each(effects, top)
-    values = [float(effects[place]) for place in listed]
+    table = summary_of(model, names).table(top)
+    values = drawn_effects(table)
     reach = max(map(abs, values), default=0.0) or 1.0
     columns: list[tuple[str, Any]] = [
-        ("feature", [feature_name(given.names, j) for _, j in listed]),
-        ("per std. dev.", values),
-        ("per unit", [float(rows[place]) for place in listed]),
+        ("feature", table["feature"]),
+        ("per std. dev.", table["per_std"]),
+        ("per unit", table["per_unit"]),
     ]
-    if hasattr(model, "fold_share_"):
-        shares = np.atleast_2d(model.fold_share_)
-        columns.append(("in folds", [f"{shares[place]:.0%}" for place in listed]))
+    if "fold_share" in table:
+        columns.append(("in folds", [f"{share:.0%}" for share in table["fold_share"]]))
     columns.append(("", [Bar(value / reach) for value in values]))
-    title = _effects_title(model, given, len(listed))
-    if len(rows) > 1:
-        names = response_names(model, "")
-        whose = "class" if hasattr(model, "classes_") else "target"
-        columns.insert(0, (whose, [names[t] for t, _ in listed]))
-        title += ", the largest of each" if len(listed) < np.count_nonzero(rows) else ""
-    return sheet_of(title, columns, range(len(listed)))
+    title = _effects_title(model, target, len(values))
+    if "response" in table:
+        columns.insert(0, ("class" if hasattr(model, "classes_") else "target", table["response"]))
+        some = len(values) < np.count_nonzero(model.coef_)
+        title += ", the largest of each" if some else ""
+    return sheet_of(title, columns, range(len(values)))
 
 
-def _largest_of_each(effects: FloatArray, top: int) -> list[tuple[int, int]]:
-    """Return places of about `top` effects (t, n) that are not zero, the largest of each row."""
-    each = -(-top // len(effects))
-    return [(t, int(j)) for t in range(len(effects)) for j in _largest(effects[[t]])[:each]]
+def drawn_effects(table: dict[str, Any]) -> list[float]:
+    """Return effects of one standard deviation, or of one unit where these are not known."""
+    effects = table["per_unit" if np.isnan(table["per_std"]).any() else "per_std"]
+    return [float(value) for value in effects]
 
 
-def _effects_title(model: Model, given: Given, shown: int) -> str:
-    response = given.target_name or "the target"
+def _effects_title(model: Model, target: str | None, shown: int) -> str:
+    response = target or "the target"
     if hasattr(model, "classes_"):
         two = len(model.classes_) == 2
         response = (
@@ -222,18 +192,21 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
 
 def _draw_effects(estimator: Model, given: Given, ax: Axes) -> None:
     """Draw the largest effects as bars, the largest on top."""
-    effects, whose = effects_of(estimator, given.X), response_names(estimator, "")
-    listed = _largest_of_each(effects, MOST_BARS)[::-1]
-    values = [float(effects[place]) for place in listed]
-    names = [f"{whose[t]}: {feature_name(given.names, j)}".removeprefix(": ") for t, j in listed]
-    ax.barh(range(len(listed)), values, color=[hue(int(value < 0)) for value in values])
-    ax.set_yticks(range(len(listed)), list(map(as_drawn, names)))
+    table = summary_of(estimator, given.names).table(MOST_BARS)
+    values, names = drawn_effects(table)[::-1], table["feature"][::-1]
+    if "response" in table:
+        whose = table["response"][::-1]
+        names = [f"{one}: {name}" for one, name in zip(whose, names, strict=True)]
+    ax.barh(range(len(values)), values, color=[hue(int(value < 0)) for value in values])
+    ax.set_yticks(range(len(values)), list(map(as_drawn, names)))
     # A few bars stay as thin as many.
-    ax.set_ylim(min(-0.6, len(listed) - FEWEST_BARS - 0.4), max(len(listed), 1) - 0.4)
+    ax.set_ylim(min(-0.6, len(values) - FEWEST_BARS - 0.4), max(len(values), 1) - 0.4)
     ax.locator_params(axis="x", nbins=5)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_xlabel(EFFECT)
-    ax.set_title(as_drawn(_effects_title(estimator, given, len(listed))), fontsize="medium")
+    ax.set_title(
+        as_drawn(_effects_title(estimator, given.target_name, len(values))), fontsize="medium"
+    )
 
 
 def score_curves(estimator: Search) -> list[dict[str, Any]]:

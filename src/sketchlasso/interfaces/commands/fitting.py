@@ -192,7 +192,7 @@ def fit(
             *_facts(estimator, given),
             *finished,
         ),
-        sheets=describe.effect_sheet(estimator, given, result.top),
+        sheets=describe.effect_sheet(estimator, given.names, given.target_name, result.top),
         fell_short=not np.any(estimator.coef_),
     )
 
@@ -254,7 +254,7 @@ def cv(
             *finished,
         ),
         sheets=(
-            *describe.effect_sheet(estimator, given, result.top),
+            *describe.effect_sheet(estimator, given.names, given.target_name, result.top),
             *(describe.curve_sheet(curves[0], metric) if result.verbose else ()),
         ),
         fell_short=not np.any(estimator.coef_),
@@ -280,7 +280,7 @@ def _data(estimator: Model, given: Given) -> dict[str, Any]:
         "n_samples": given.X.shape[0],
         "target": given.target_name,
         **describe.model_data(estimator),
-        "coefficients": describe.listed_coefficients(estimator, given.names, given.X),
+        "coefficients": describe.listed_coefficients(estimator, given.names),
     }
 
 

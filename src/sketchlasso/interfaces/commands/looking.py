@@ -116,7 +116,7 @@ def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
             *describe.solver_facts(model),
             *origin_facts,
         ),
-        sheets=describe.coefficient_sheet(model, names, top),
+        sheets=describe.effect_sheet(model, names, facts["target_name"], top),
     )
 
 
