@@ -9,13 +9,12 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from benchmarks.datasets import MissingDataError
 from benchmarks.report import RESULTS, Report, write_whole
 
 NAMES = """
-batch cv loo growth features graphs inference topics_queries topics_coherence topics_held_out
-topics_similarity topics_speed peers conic sketch exact chains defaults
-accuracy certificate coverage leakage stability tables intervals
-gpu out_of_core
+batch loo exact defaults accuracy coverage inference intervals stability graphs
+topics_held_out topics_speed gpu out_of_core
 """
 BENCHMARKS = NAMES.split()
 
@@ -39,8 +38,6 @@ def common_options() -> argparse.ArgumentParser:
 
 def run_one(name: str, arguments: list[str]) -> int:
     """Run one benchmark here; its options are its own and the common ones."""
-    from benchmarks.catalogue import MissingDataError
-
     module = module_of(name)
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks {name}",
@@ -52,8 +49,8 @@ def run_one(name: str, arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     options.repeats = options.repeats or (1 if options.quick else 5)
     options.peer_limit = options.peer_limit or (60.0 if options.quick else 900.0)
-    given = {key: value for key, value in vars(options).items() if key != "results"}
-    options.report = Report(name, title_of(module), options.results, given)
+    settings = {key: value for key, value in vars(options).items() if key != "results"}
+    options.report = Report(name, title_of(module), options.results, settings)
     try:
         module.run(options)
     except MissingDataError as error:
@@ -65,10 +62,7 @@ def run_one(name: str, arguments: list[str]) -> int:
 
 def run_all(arguments: list[str]) -> int:
     """Run every benchmark in a process of its own, so that none sees another's memory."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks all", parents=[common_options()], description=__doc__
-    )
-    options = parser.parse_args(arguments)
+    options = argparse.ArgumentParser(parents=[common_options()]).parse_args(arguments)
     failed = []
     for name in BENCHMARKS:
         print(f"\n=== {name}", flush=True)
@@ -85,18 +79,13 @@ def run_all(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
-def list_all() -> int:
-    for name in BENCHMARKS:
-        print(f"{name:17} {title_of(module_of(name))}")
-    return 0
-
-
 def main(arguments: list[str] | None = None) -> int:
-    given = sys.argv[1:] if arguments is None else arguments
-    if not given or given[0] in ("-h", "--help", "--list"):
+    name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if name in ("-h", "--help", "--list"):
         print("usage: python -m benchmarks NAME [--help] | all [--quick] | --list\n")
-        return list_all()
-    name, rest = given[0], given[1:]
+        for known in BENCHMARKS:
+            print(f"{known:17} {title_of(module_of(known))}")
+        return 0
     if name == "all":
         return run_all(rest)
     if name not in BENCHMARKS:

@@ -11,13 +11,11 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.stats import t as student
 
-from benchmarks.catalogue import arrays_of
-from benchmarks.datasets import SEED
+from benchmarks.datasets import SEED, arrays_of
 from sketchlasso.errors import UncertainIntervalWarning
 from sketchlasso.inference import desparsified
 
@@ -28,8 +26,10 @@ TRUTHS = ("sparse", "dense", "dense, one sign")
 # A coefficient counts as the worst one only with this share of its intervals not flagged.
 ENOUGH = 0.25
 
+Design = Callable[[np.random.Generator, int], np.ndarray]
 
-def autoregressive(correlation: float) -> Callable[[np.random.Generator, int], np.ndarray]:
+
+def autoregressive(correlation: float) -> Design:
     """Neighbouring columns correlate."""
 
     def rows(rng: np.random.Generator, m: int) -> np.ndarray:
@@ -46,16 +46,16 @@ def equicorrelated(rng: np.random.Generator, m: int) -> np.ndarray:
     return np.sqrt(0.2) * rng.standard_normal((m, P)) + np.sqrt(0.8) * rng.standard_normal((m, 1))
 
 
-def rows_of(name: str) -> Callable[[np.random.Generator, int], np.ndarray]:
+def rows_of(name: str) -> Design:
     """Rows of a real table, without replacement, in which every column varies."""
 
     def rows(rng: np.random.Generator, m: int) -> np.ndarray:
         X = np.asarray(arrays_of(name)[0], dtype=float)
         X = X / X.std(axis=0)
         while True:
-            found = X[rng.choice(len(X), m, replace=False)]
-            if np.ptp(found, axis=0).all():
-                return found
+            drawn = X[rng.choice(len(X), m, replace=False)]
+            if np.ptp(drawn, axis=0).all():
+                return drawn
 
     return rows
 
@@ -78,16 +78,6 @@ def truths(p: int) -> np.ndarray:
     return np.stack([sparse, 2.0 * normal / np.linalg.norm(normal), np.full(p, 2.0 / np.sqrt(p))])
 
 
-@dataclass
-class Intervals:
-    """What was found in each repeat, one entry per truth and coefficient."""
-
-    covered: list[np.ndarray] = field(default_factory=list)
-    flagged: list[np.ndarray] = field(default_factory=list)
-    width: list[np.ndarray] = field(default_factory=list)
-    least_squares: list[np.ndarray] = field(default_factory=list)
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--designs", nargs="*", default=list(DESIGNS), choices=list(DESIGNS))
     parser.add_argument("--ratios", type=float, nargs="*", help="rows per column")
@@ -96,40 +86,34 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     sets = options.sets or (10 if options.quick else 200)
-    ratios = options.ratios or ([5.0, 0.5] if options.quick else RATIOS)
     options.report.note(
         f"{sets} repeats, each with new rows and new noise of one; {P} columns where simulated; "
         "sparse: coefficients 1, -1 and 0.5; dense: all, of length 2"
     )
     for name in options.designs:
-        for ratio in ratios:
-            p = DESIGNS[name](np.random.default_rng(0), FEWEST_ROWS).shape[1]
+        p = DESIGNS[name](np.random.default_rng(0), FEWEST_ROWS).shape[1]
+        for ratio in options.ratios or ([5.0, 0.5] if options.quick else RATIOS):
             m = round(ratio * p)
             if m < FEWEST_ROWS:
                 continue
-            found = repeat(name, m, sets)
+            repeats = np.stack([one_set(name, m, number) for number in range(sets)])
             for number, truth in enumerate(TRUTHS):
-                options.report.add(
-                    columns=name, **{"n/p": ratio, "truth": truth}, **row(found, number)
-                )
+                row = summary(*np.moveaxis(repeats[..., number], 1, 0))
+                options.report.add(columns=name, **{"n/p": ratio, "truth": truth}, **row)
 
 
-def repeat(name: str, m: int, sets: int) -> Intervals:
-    found = Intervals()
-    for number in range(sets):
-        rng = np.random.default_rng([SEED, m, number])
-        X = DESIGNS[name](rng, m)
-        beta = truths(X.shape[1])
-        Y = X @ beta.T + rng.standard_normal((m, len(beta)))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UncertainIntervalWarning)
-            ours = desparsified(X, Y, n_threads=1)
-        lower, upper = ours.interval(0.95)
-        found.covered.append((lower <= beta.T) & (upper >= beta.T))
-        found.flagged.append(ours.flagged)
-        found.width.append(upper - lower)
-        found.least_squares.append(least_squares_width(X, Y))
-    return found
+def one_set(name: str, m: int, number: int) -> np.ndarray:
+    """Covered, flagged, width and width of least squares, (4, p, 3)."""
+    rng = np.random.default_rng([SEED, m, number])
+    X = DESIGNS[name](rng, m)
+    beta = truths(X.shape[1])
+    Y = X @ beta.T + rng.standard_normal((m, len(beta)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertainIntervalWarning)
+        ours = desparsified(X, Y, n_threads=1)
+    lower, upper = ours.interval(0.95)
+    covered = (lower <= beta.T) & (upper >= beta.T)
+    return np.stack([covered, ours.flagged, upper - lower, least_squares_width(X, Y)])
 
 
 def least_squares_width(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -144,23 +128,18 @@ def least_squares_width(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return 2 * student.ppf(0.975, m - p - 1) * root[:, None] * sigma
 
 
-def row(found: Intervals, truth: int) -> dict[str, object]:
-    covered, flagged, width, least_squares = (
-        np.stack(values)[..., truth]
-        for values in (found.covered, found.flagged, found.width, found.least_squares)
-    )
-    good = np.ma.masked_array(covered, flagged)
-    often = np.mean(~flagged, axis=0) >= ENOUGH
+def summary(
+    covered: np.ndarray, flagged: np.ndarray, width: np.ndarray, least_squares: np.ndarray
+) -> dict[str, object]:
+    """Shares over repeats and coefficients; all arrays (sets, p)."""
+    good = np.ma.masked_array(covered, flagged.astype(bool))
+    often = 1.0 - flagged.mean(axis=0) >= ENOUGH
     ratio = width / least_squares
     return {
-        "mean": shown(covered.mean()),
-        "worst": shown(covered.mean(axis=0).min()),
-        "flagged": shown(flagged.mean()),
-        "mean, not flagged": shown(float(good.mean())) if often.any() else "",
-        "worst, not flagged": shown(float(good.mean(axis=0)[often].min())) if often.any() else "",
+        "mean": f"{covered.mean():.3f}",
+        "worst": f"{covered.mean(axis=0).min():.3f}",
+        "flagged": f"{flagged.mean():.3f}",
+        "mean, not flagged": f"{good.mean():.3f}" if often.any() else "",
+        "worst, not flagged": f"{good.mean(axis=0)[often].min():.3f}" if often.any() else "",
         "width / least squares": "" if np.isnan(ratio).any() else f"{np.median(ratio):.2f}",
     }
-
-
-def shown(share: float) -> str:
-    return f"{share:.3f}"

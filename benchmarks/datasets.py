@@ -1,25 +1,149 @@
-"""Data with fixed train/test splits, and generated sketches of any size."""
+"""Data sets by name, from the folder that SKETCHLASSO_DATA names, and their train/test splits."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import ndtri
 from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import KFold
 
-from benchmarks.catalogue import MissingDataError, arrays_of, data_file
-from sketchlasso import Sketch
-from sketchlasso.engine import sketch_from_factors
+from sketchlasso.io import Table
 
-Note = Callable[[str], None]
 SEED = 0
 QUICK_ROWS = 1000
+
+
+class MissingDataError(Exception):
+    """A data set is not on this machine; the message is one sentence for the user."""
+
+
+def data_file(*parts: str) -> Path:
+    """A file below SKETCHLASSO_DATA."""
+    folder = os.environ.get("SKETCHLASSO_DATA")
+    if not folder:
+        raise MissingDataError("SKETCHLASSO_DATA is not set: it names the folder of data sets.")
+    path = Path(folder).joinpath(*parts)
+    if not path.exists():
+        raise MissingDataError(f"{'/'.join(parts)} is not in the SKETCHLASSO_DATA folder.")
+    return path
+
+
+class Layout(NamedTuple):
+    """How a data set lies in the folder: matrices to stack, a target, and names of features.
+
+    A part is a file, with "#" and a key where it is an npz file of arrays; without a key it is a
+    sparse matrix, or names in lines of text. One more name than features names the target.
+    `rows` says whether those with target 0, or with missing values, are left out.
+    """
+
+    matrix: str
+    target: str | None = None
+    names: str | None = None
+    rows: Literal["all", "labelled", "complete"] = "all"
+
+
+def _dense(file: str, names: str | None = None, rows: Literal["all", "complete"] = "all") -> Layout:
+    return Layout(f"{file}#X", f"{file}#y", f"{file}#{names}" if names else None, rows)
+
+
+_IMDB = "imdb/train_counts.npz imdb/test_counts.npz imdb/unsup_counts.npz"
+LAYOUTS: dict[str, Layout] = {
+    "news20": Layout("news20/news20_train_counts.npz", "news20/news20_train_labels.npz#y"),
+    "kos": Layout("kos/kos_counts.npz", None, "kos/vocab.txt"),
+    **{
+        f"20news_bydate{name}": Layout(
+            f"20news_bydate/{part}_counts.npz",
+            f"20news_bydate/labels.npz#y_{part}",
+            "20news_bydate/vocab.txt",
+        )
+        for name, part in (("", "train"), ("_test", "test"))
+    },
+    "rcv1": Layout("rcv1/rcv1_X.npz", "rcv1/rcv1_labels.npz#y_binary", rows="labelled"),
+    "tmc2007_500": Layout(
+        "tmc2007_500/tmc2007_500_X.npz",
+        "tmc2007_500/tmc2007_500_labels.npz#Y",
+        "tmc2007_500/vocab.txt",
+    ),
+    **{
+        name: Layout(f"multilabel_text/{name}_X.npz", f"multilabel_text/{name}_Y.npz#Y")
+        for name in ("bibtex", "yahoo_education", "yahoo_reference")
+    },
+    **{
+        f"imdb{name}": Layout(
+            f"imdb/{part}_counts.npz", f"imdb/ratings.npz#rating_{part}", "imdb/vocab.txt"
+        )
+        for name, part in (("", "train"), ("_test", "test"))
+    },
+    "imdb_all": Layout(_IMDB, None, "imdb/vocab.txt"),
+    "nips_uci": Layout("nips/nips_uci_counts.npz", None, "nips/nips_uci_vocab.txt"),
+    "nips_1987_2003": Layout(
+        "nips/nips_1987_2003_counts.npz", None, "nips/nips_1987_2003_vocab.txt"
+    ),
+    "nytimes_headlines": Layout(
+        "nytimes_headlines/counts.npz",
+        "nytimes_headlines/labels.npz#topic_code",
+        "nytimes_headlines/vocab.txt",
+    ),
+    "gisette_like": Layout(
+        "gisette/gisette_like_train_X.npz", "gisette/gisette_like_labels.npz#y_train"
+    ),
+    "gisette_like_valid": Layout(
+        "gisette/gisette_like_valid_X.npz", "gisette/gisette_like_labels.npz#y_valid"
+    ),
+    "riboflavin": _dense("microarray/riboflavin.npz", "genes"),
+    "gasoline_nir": _dense("regression/gasoline_nir.npz"),
+    "blogfeedback": _dense("regression/blogfeedback.npz"),
+    "california_housing": _dense("regression/california_housing.npz", "names", "complete"),
+    "diabetes": _dense("regression/diabetes.npz", "names"),
+    "prostate": _dense("regression/prostate.npz", "names"),
+    "boston": _dense("regression/boston.npz", "names"),
+}
+
+
+def table_of(name: str) -> Table:
+    """Read a data set: X as floating-point numbers, nothing centred or scaled."""
+    if name not in LAYOUTS:
+        raise MissingDataError(f"{name} is not a data set here; choose from {', '.join(LAYOUTS)}.")
+    layout = LAYOUTS[name]
+    parts = [_part(part) for part in layout.matrix.split()]
+    X: Any = parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+    X = X if X.dtype == np.float32 else X.astype(np.float64)
+    y: Any = None if layout.target is None else _part(layout.target)
+    names = None if layout.names is None else tuple(map(str, _part(layout.names)))
+    label = None
+    if names is not None and len(names) == X.shape[1] + 1:
+        names, label = names[:-1], names[-1]
+    if layout.rows != "all":
+        usable = y != 0 if layout.rows == "labelled" else np.isfinite(X).all(axis=1)
+        X, y = X[usable], y[usable]
+    return Table(X, y, names, label, name)
+
+
+def _part(part: str) -> Any:
+    file, _, key = part.partition("#")
+    path = data_file(*file.split("/"))
+    if key:
+        with np.load(path) as stored:
+            return stored[key]
+    if path.suffix == ".txt":
+        return path.read_text(encoding="utf-8").splitlines()
+    return sparse.csr_array(sparse.load_npz(path))
+
+
+def arrays_of(name: str) -> tuple[Any, np.ndarray]:
+    """X in doubles, sparse ones as CSR matrices, and the target as it is stored."""
+    table = table_of(name)
+    X: Any = table.X
+    if not sparse.issparse(table.X):
+        return np.asarray(X, dtype=np.float64), np.asarray(table.y)
+    return sparse.csr_matrix(X, dtype=np.float64), np.asarray(table.y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +170,19 @@ def load(name: str, quick: bool = False) -> Split:
     return split.first(QUICK_ROWS, QUICK_ROWS) if quick else split
 
 
-def available(names: Iterable[str], load: Callable[[str], Any], note: Note) -> Iterator[Any]:
-    """What `load` returns for each name; missing sets are noted, and at least one must be there."""
+def available(
+    names: Iterable[str], load: Callable[[str], Any], note: Callable[[str], None]
+) -> Iterator[Any]:
+    """Load each name; missing sets are noted, and at least one must be there."""
     there = False
     for name in names:
         try:
-            found = load(name)
+            split = load(name)
         except MissingDataError as error:
             note(f"{name}: skipped. {error}")
             continue
         there = True
-        yield found
+        yield split
     if not there:
         raise MissingDataError("None of the data sets is available.")
 
@@ -64,12 +190,6 @@ def available(names: Iterable[str], load: Callable[[str], Any], note: Note) -> I
 def folds(n_samples: int, count: int = 5) -> list[tuple[np.ndarray, np.ndarray]]:
     """The same (train, test) folds for every contender."""
     return list(KFold(count, shuffle=True, random_state=SEED).split(np.zeros(n_samples)))
-
-
-def shuffled(name: str, X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> Split:
-    rng = np.random.default_rng(SEED)
-    train, test = rng.permutation(len(y)), rng.permutation(len(y_test))
-    return Split(name, X[train], y[train], X_test[test], y_test[test])
 
 
 def held_out(name: str, X: Any, y: np.ndarray) -> Split:
@@ -84,11 +204,16 @@ def signs(positive: np.ndarray) -> np.ndarray:
     return np.where(positive, 1.0, -1.0)
 
 
-def is_comp(groups: np.ndarray) -> np.ndarray:
-    """Whether numbers of the 20 Newsgroups are those of comp.* groups."""
-    names = data_file("20news_bydate", "group_names.txt").read_text(encoding="utf-8").split()
-    comp = [number for number, name in enumerate(names) if name.startswith("comp.")]
-    return np.isin(groups, comp)
+def weighted_counts(counts: Any, test: Any) -> tuple[Any, Any]:
+    """Counts as tf-idf, rows of unit length, the weights learnt on the training rows."""
+    weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
+    return sparse.csr_matrix(weigh.transform(counts)), sparse.csr_matrix(weigh.transform(test))
+
+
+def _shuffled(name: str, X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> Split:
+    rng = np.random.default_rng(SEED)
+    train, test = rng.permutation(len(y)), rng.permutation(len(y_test))
+    return Split(name, X[train], y[train], X_test[test], y_test[test])
 
 
 def _rcv1() -> Split:
@@ -96,28 +221,26 @@ def _rcv1() -> Split:
     return held_out("rcv1", X, signs(y > 0))
 
 
-def weighted_counts(counts: Any, test: Any) -> tuple[Any, Any]:
-    """Counts as tf-idf, rows of unit length, the weights learnt on the training rows."""
-    weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
-    return sparse.csr_matrix(weigh.transform(counts)), sparse.csr_matrix(weigh.transform(test))
-
-
 def _news() -> Split:
+    """The groups comp.* against the others."""
     (counts, groups), (test, test_groups) = map(arrays_of, ("20news_bydate", "20news_bydate_test"))
+    names = data_file("20news_bydate", "group_names.txt").read_text(encoding="utf-8").split()
+    comp = [number for number, name in enumerate(names) if name.startswith("comp.")]
+    y, y_test = (signs(np.isin(group, comp)) for group in (groups, test_groups))
     X, X_test = weighted_counts(counts, test)
-    return shuffled("20news", X, signs(is_comp(groups)), X_test, signs(is_comp(test_groups)))
+    return _shuffled("20news", X, y, X_test, y_test)
 
 
 def _imdb() -> Split:
     (counts, ratings), (test, test_ratings) = map(arrays_of, ("imdb", "imdb_test"))
     X, X_test = weighted_counts(counts, test)
-    return shuffled("imdb", X, signs(ratings > 5), X_test, signs(test_ratings > 5))
+    return _shuffled("imdb", X, signs(ratings > 5), X_test, signs(test_ratings > 5))
 
 
 def _gisette_like() -> Split:
     (X, y), (X_test, y_test) = map(arrays_of, ("gisette_like", "gisette_like_valid"))
     X, X_test = X.toarray() / 999.0, X_test.toarray() / 999.0
-    return shuffled("gisette_like", X, signs(y > 0), X_test, signs(y_test > 0))
+    return _shuffled("gisette_like", X, signs(y > 0), X_test, signs(y_test > 0))
 
 
 def _digits() -> Split:
@@ -132,50 +255,3 @@ LOADERS: dict[str, Callable[[], Split]] = {
     "gisette_like": _gisette_like,
     "digits": _digits,
 }
-
-
-def centred_small(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """A small dense set, X and y centred so that no side needs an intercept."""
-    if name not in ("gisette_sample168", "riboflavin"):
-        raise MissingDataError(f"{name} is not one of gisette_sample168, riboflavin.")
-    X, y = arrays_of(name)
-    X = X / (999.0 if name == "gisette_sample168" else X.std(axis=0))
-    return np.asfortranarray(X - X.mean(axis=0)), y - y.mean()
-
-
-@dataclass(frozen=True, eq=False)
-class Generated:
-    """A sketch of a low-rank matrix plus noise that is never formed.
-
-    For X = (Q B' + E) D, with noise E of deviation sigma and features of size D, X'Q is
-    D (B plus noise of that deviation), ||E D|| is at most about sigma (sqrt(m) max D + ||D||),
-    and the part of column j that Q cannot reach has energy (sigma D_j)^2 chi^2(m - k).
-    """
-
-    sketch: Sketch
-    y: np.ndarray
-    energies: np.ndarray
-
-
-def generated(m: int, n: int, k: int, noise: float = 0.3, seed: int = SEED) -> Generated:
-    """A sketch of m samples and n features, and a response of ten large features.
-
-    Sizes of features are log-normal quantiles, as those of words nearly are; singular values
-    fall like 1 / sqrt(j); `noise` is ||E D|| over the k-th of them, and the radius is ||E D||.
-    P hardly changes with m, so that only the size of the work does.
-    """
-    for_rows, for_features = np.random.default_rng(seed).spawn(2)
-    Q = np.linalg.qr(for_rows.standard_normal((m, k)))[0]
-    sizes = np.exp(ndtri((np.arange(n) + 0.5) / n))[::-1]
-    sizes *= np.sqrt(n / np.sum(sizes**2))
-    values = 1.0 / np.sqrt(np.arange(1.0, k + 1.0))
-    radius = noise * values[-1]
-    sigma = radius / (np.sqrt(m) * sizes[0] + np.sqrt(n))
-    deviation = np.sqrt(values**2 / n + sigma**2)
-    P = for_features.standard_normal((n, k)) * deviation * sizes[:, None]
-    hidden = (sigma * sizes) ** 2 * for_rows.chisquare(m - k, size=n)
-    causes = np.linspace(0, n // 50, 10, dtype=int)
-    signal = Q @ P[causes].sum(axis=0)
-    y = signal + np.std(signal) * for_rows.standard_normal(m)
-    energies = np.sum(P**2, axis=1) + hidden
-    return Generated(sketch_from_factors(P, Q, radius=radius), y, energies)

@@ -20,7 +20,7 @@ from sklearn.datasets import load_diabetes, load_digits
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit
 
-from benchmarks.catalogue import MissingDataError, arrays_of
+from benchmarks.datasets import MissingDataError, arrays_of
 from benchmarks.harness import timed
 from sketchlasso import SqrtLasso, SqrtLassoCV, convert_alpha
 from sketchlasso.errors import GridEdgeWarning

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import THREAD_VARIABLES
-
+THREAD_VARIABLES = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")]
 COLUMNS = 1000
 SHARD = 100_000_000
 SIZE = {"kB": 1e3, "MB": 1e6, "GB": 1e9}

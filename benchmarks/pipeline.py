@@ -17,40 +17,22 @@ from sketchlasso.errors import InvalidInputError
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What the pipeline made.
+    """One run of the pipeline: seconds of all of it and of the sketch, and the refitted model.
 
-    Attributes
-    ----------
-    seconds : float
-        All of it: sketch, cross-validation, refit.
-    sketch_seconds, solve_seconds : float
-        Of them the sketch, and the solves of all folds and penalties.
-    test_f1 : float
-    nonzeros : int
-    alpha, radius : float
-        Of the refit.
-    alpha_share : float
-        The penalty over the largest of the grid.
-    at_edge : bool
-        Whether the smallest penalty of the grid was the best.
-    worst_gap : float
-    unsolved : int
-        Problems that did not reach the tolerance.
-    sketch : Sketch or None
+    `worst_gap` and `unsolved` are over all problems; `at_edge` says whether the smallest penalty
+    of the grid was the best.
     """
 
     seconds: float
-    sketch_seconds: float
-    solve_seconds: float
-    test_f1: float
-    nonzeros: int
-    alpha: float
-    radius: float
-    alpha_share: float
-    at_edge: bool
-    worst_gap: float
-    unsolved: int
     sketch: sl.Sketch | None
+    sketch_seconds: float = 0.0
+    test_f1: float = 0.0
+    nonzeros: int = 0
+    alpha: float = 0.0
+    radius: float = 0.0
+    at_edge: bool = False
+    worst_gap: float = 0.0
+    unsolved: int = 0
 
     def row(self) -> dict[str, Any]:
         """All but the sketch, for a results file."""
@@ -72,13 +54,14 @@ def cross_validated(
     """Everything that a user waits for; ``rank=None`` is the full model, solved exactly."""
     start = perf_counter()
     made = None
+    options: dict[str, Any] = {}
     if rank is not None:
         seen = split.y if method == "response" else None
         made = sl.sketch(split.X, seen, rank=rank, method=method, random_state=SEED)
-    radii = None if made is None else [radius]
-    options: dict[str, Any] = {} if made is None else {"settings": sl.Settings(tol=tol)}
+        options["settings"] = sl.Settings(tol=tol)
+    cost = 0.0 if made is None else made.cost.seconds
     try:
-        found = sl.cross_validate(
+        search = sl.cross_validate(
             made,
             split.X,
             split.y,
@@ -86,13 +69,15 @@ def cross_validated(
             metrics=tuple(dict.fromkeys((metric, "mse"))),
             alphas=alphas,
             alpha_min_ratio=ratio,
-            radii=radii,
+            radii=None if made is None else [radius],
             **options,
         )
     except InvalidInputError:
-        # The radius makes w = 0 optimal at every penalty.
-        return _nothing(split, made, perf_counter() - start)
-    best = found.best(metric)
+        # The radius makes w = 0 optimal at every penalty: the most frequent class is predicted.
+        says = np.full(len(split.y_test), split.y.mean() > 0)
+        f1 = float(f1_score(split.y_test > 0, says, zero_division=0.0))
+        return Fitted(perf_counter() - start, made, cost, f1)
+    best = search.best(metric)
     path = sl.sqrt_lasso_path(
         split.X,
         split.y,
@@ -103,34 +88,23 @@ def cross_validated(
     )
     seconds = perf_counter() - start
     predicted = path.models.predict(split.X_test)[:, 0] > 0
-    gaps = np.append(found.relative_gap, path.relative_gap)
-    status = np.append(found.status, path.status)
+    status = np.append(search.status, path.status)
     return Fitted(
-        seconds=seconds,
-        sketch_seconds=0.0 if made is None else made.cost.seconds,
-        solve_seconds=found.seconds,
+        seconds,
+        made,
+        cost,
         test_f1=float(f1_score(split.y_test > 0, predicted)),
-        nonzeros=int(np.diff(path.models.coef.indptr)[0]),
+        nonzeros=int(path.models.n_nonzero[0]),
         alpha=best.alpha,
-        radius=float(np.ravel(path.radius)[0]) if made is not None else 0.0,
-        alpha_share=best.alpha / float(found.alphas.max()),
+        radius=0.0 if made is None else float(np.ravel(path.radius)[0]),
         at_edge=best.alpha_index == alphas - 1,
-        worst_gap=float(gaps.max()),
+        worst_gap=float(np.append(search.relative_gap, path.relative_gap).max()),
         unsolved=int(np.sum(status != sl.Status.SOLVED)),
-        sketch=made,
     )
 
 
-def _nothing(split: Split, made: sl.Sketch | None, seconds: float) -> Fitted:
-    """The empty model: it predicts the most frequent training class for every row."""
-    says = np.full(len(split.y_test), split.y.mean() > 0)
-    f1 = float(f1_score(split.y_test > 0, says, zero_division=0.0))
-    cost = 0.0 if made is None else made.cost.seconds
-    return Fitted(seconds, cost, 0.0, f1, 0, 0.0, 0.0, 0.0, False, 0.0, 0, made)
-
-
 def left_out_errors(
-    split: Split, fitted: Fitted, found: sl.LeaveOneOut, count: int, tol: float = 1e-10
+    split: Split, fitted: Fitted, left_out: sl.LeaveOneOut, count: int, tol: float = 1e-10
 ) -> tuple[np.ndarray, np.ndarray]:
     """Errors of left-out predictions of some rows, and the effects of leaving these rows out.
 
@@ -153,4 +127,4 @@ def left_out_errors(
     models = linear_models(problems, solution.coef, fitted.sketch.transform, split.X)
     predicted = models.predict(split.X[rows])
     refitted, with_all = np.diagonal(predicted), predicted[:, -1]
-    return np.abs(refitted - found.predictions[rows]), np.abs(refitted - with_all)
+    return np.abs(refitted - left_out.predictions[rows]), np.abs(refitted - with_all)

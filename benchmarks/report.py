@@ -1,23 +1,26 @@
-"""A table of figures, printed as it grows and kept as JSON and markdown."""
+"""A table of figures, printed as it grows and kept as JSON and markdown, with its machine."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import platform
+import subprocess
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from benchmarks.machine import machine_facts
+from threadpoolctl import threadpool_info
 
 RESULTS = Path(__file__).parent / "results"
 # Columns whose small numbers are read as powers of ten.
 POWERS = ("gap", "difference", "effect", "rise")
 FOUR_PLACES = ("F1", "error")
+PACKAGES = ["sketchlasso", "numpy", "scipy", "scikit-learn", "numba", "celer", "skglm", "clarabel"]
 
 
 @dataclass
@@ -34,7 +37,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
     complete: bool = False
-    machine: dict[str, Any] = field(default_factory=machine_facts)
+    machine: dict[str, Any] = field(default_factory=lambda: machine_facts())
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -50,54 +53,77 @@ class Report:
     def finish(self) -> None:
         self.complete = True
         self.save()
-        print("\n" + self.table())
-        print(f"\nwritten: {self._path('json')} and {self._path('md').name}", flush=True)
+        print(f"\n{self.table()}\n\nwritten: {self.path('json')}", flush=True)
 
     def table(self) -> str:
         """Rows as a markdown table, columns in the order they first appear."""
         columns = list(dict.fromkeys(name for row in self.rows for name in row))
-        cells = [[format_cell(name, row.get(name)) for name in columns] for row in self.rows]
-        return markdown_table(columns, cells, left=len(columns))
+        body = [[format_cell(name, row.get(name)) for name in columns] for row in self.rows]
+        lines = [columns, ["---"] * len(columns), *body]
+        return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
     def markdown(self) -> str:
         """Everything a reader needs, in the order in which it is needed."""
-        options = ", ".join(f"{name}={value}" for name, value in self.options.items())
-        facts = self.machine
-        versions = ", ".join(f"{name} {v}" for name, v in facts["packages"].items() if v)
         parts = [
             f"## {self.name}: {self.title}",
             "" if self.complete else "**Interrupted: not all rows are here.**",
             self.table(),
             "\n".join(f"- {text}" for text in self.notes),
-            f"{facts['date']}; {facts['cpu']}, {facts['cores']} cores, {facts['memory_gib']} GiB; "
-            f"load before the start {facts['load_before']}; {'; '.join(facts['blas'])}; "
-            f"Python {facts['python']}, {versions}. Options: {options or 'none'}.",
+            f"{format_cell('', self.machine)}. Options: {format_cell('', self.options) or 'none'}.",
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def save(self) -> None:
         """Replace both files whole."""
-        content = {
-            "name": self.name,
-            "title": self.title,
-            "complete": self.complete,
-            "options": self.options,
-            "machine": self.machine,
-            "notes": self.notes,
-            "rows": self.rows,
-        }
-        write_whole(self._path("json"), as_json(content) + "\n")
-        write_whole(self._path("md"), self.markdown())
+        write_whole(self.path("json"), as_json({**asdict(self), "folder": None}) + "\n")
+        write_whole(self.path("md"), self.markdown())
 
-    def _path(self, kind: str) -> Path:
+    def path(self, kind: str) -> Path:
         quick = "-quick" if self.options.get("quick") else ""
         return self.folder / f"{self.name}{quick}.{kind}"
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """A table whose first `left` columns are aligned to the left, the others to the right."""
-    rule = ["---" if place < left else "--:" for place in range(len(head))]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
+def machine_facts() -> dict[str, Any]:
+    """Date, CPU, memory, BLAS, versions, and how busy the machine was before the start."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    command = ["git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD"]
+    revision = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    known = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if known else os.cpu_count()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "cpu": models[0] if models else platform.processor() or "unknown",
+        "cores": cores,
+        "memory_gib": round(memory / 2**30, 1),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "blas": [
+            f"{library['internal_api']} {library.get('version')}, {library['num_threads']} threads"
+            for library in threadpool_info()
+            if library["user_api"] == "blas"
+        ],
+        "load_before": round(os.getloadavg()[0], 2),
+        "revision": revision or None,
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def peak_gib() -> float:
+    """Largest resident size of this process so far; Linux only, elsewhere NaN."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    peaks = [int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
+    return peaks[0] / 2**20 if peaks else math.nan
 
 
 def write_whole(path: Path, text: str) -> None:

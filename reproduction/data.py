@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-from benchmarks.catalogue import arrays_of, table_of
-from benchmarks.datasets import SEED, Split, folds, held_out, signs, weighted_counts
+from benchmarks.datasets import (
+    LOADERS,
+    SEED,
+    Split,
+    arrays_of,
+    folds,
+    held_out,
+    signs,
+    table_of,
+    weighted_counts,
+)
 from scipy import sparse
 
-from benchmarks import datasets
+__all__ = ["SEED", "SETS", "Split", "counts_of", "folds", "load"]
 
-__all__ = ["SEED", "SETS", "Split", "counts_of", "folds", "load", "made_counts"]
+# The sets of the paper that regressions are run on, what stands for each here, and how.
+SETS = {
+    "Gisette": ("gisette_like", "a re-creation of the same shape from real digits"),
+    "20 Newsgroups": ("news20", "the genuine training set, classes 2 to 6 against the rest"),
+    "RCV1.binary": ("rcv1", "genuine vectors and label rule, another sample of the documents"),
+    "SIAM 2007": ("tmc2007_500", "the same documents in their public version of few terms"),
+    "Real-sim": ("imdb", "a stand-in: film reviews; the original was not available"),
+}
 
 
 def load(name: str, rows: int | None = None) -> Split:
-    """Return a data set, its rows in a fixed random order; `rows` cuts it short.
-
-    Raises
-    ------
-    MissingDataError
-        It is not in the folder that SKETCHLASSO_DATA names.
-    """
-    split = LOADERS[name]()
+    """Return a data set, its rows in a fixed random order; `rows` cuts it short."""
+    makers = {**LOADERS, "news20": _news20, "tmc2007_500": _tmc2007, "made_text": _made_text}
+    split = makers[name]()
     return split if rows is None else split.first(rows, rows)
 
 
@@ -33,8 +42,8 @@ def counts_of(name: str, rows: int | None = None) -> Any:
     X: Any = made_counts()[0] if name == "made_text" else table_of(name).X
     matrix = sparse.csr_array(X, dtype=np.float64)
     if rows is not None and rows < matrix.shape[0]:
-        chosen = np.random.default_rng(SEED).choice(matrix.shape[0], rows, replace=False)
-        matrix = matrix[np.sort(chosen)]
+        drawn = np.random.default_rng(SEED).choice(matrix.shape[0], rows, replace=False)
+        matrix = matrix[np.sort(drawn)]
     return matrix
 
 
@@ -42,9 +51,9 @@ def made_counts(documents: int = 600, words: int = 900, topics: int = 8) -> tupl
     """Word counts (documents, words) of documents that mix topics, and the share of the first."""
     rng = np.random.default_rng(SEED)
     frequency = 1.0 / np.arange(1.0, words + 1.0)
-    own = rng.dirichlet(20.0 * frequency / frequency.sum(), size=topics)
+    profiles = rng.dirichlet(20.0 * frequency / frequency.sum(), size=topics)
     mixture = rng.dirichlet(np.full(topics, 0.4), size=documents)
-    counts = rng.poisson(120.0 * mixture @ own)
+    counts = rng.poisson(120.0 * mixture @ profiles)
     return sparse.csr_array(counts.astype(np.float64)), mixture[:, 0]
 
 
@@ -70,22 +79,3 @@ def _tmc2007() -> Split:
 def _made_text() -> Split:
     counts, share = made_counts()
     return _weighted("made_text", counts, signs(share > np.median(share)))
-
-
-LOADERS: dict[str, Callable[[], Split]] = {
-    **{name: partial(datasets.load, name) for name in ("rcv1", "gisette_like", "imdb", "digits")},
-    "news20": _news20,
-    "tmc2007_500": _tmc2007,
-    "made_text": _made_text,
-}
-# The sets of the paper that regressions are run on, what stands for each here, and how.
-SETS = {
-    "Gisette": ("gisette_like", "a re-creation of the same shape from real digits"),
-    "20 Newsgroups": (
-        "news20",
-        "the genuine training set, classes 2 to 6 against the rest, tf-idf",
-    ),
-    "RCV1.binary": ("rcv1", "genuine vectors and label rule, another sample of the documents"),
-    "SIAM 2007": ("tmc2007_500", "the same documents in their public version of few terms"),
-    "Real-sim": ("imdb", "a stand-in: film reviews, tf-idf; the original was not available"),
-}

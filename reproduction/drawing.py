@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from typing import Any
 
 from reproduction.experiment import Picture
-from sketchlasso.interfaces.plots.canvas import PALETTE
+from sketchlasso.interfaces import COLOURS as PALETTE
 
-__all__ = ["DASHES", "INK", "PALETTE", "drawn", "plain_log", "tidy"]
+__all__ = ["PALETTE", "drawn", "tidy"]
 
-DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
-# Readable on white and on nearly black alike.
-INK = "0.5"
 COMMON: dict[str, Any] = {
     "font.size": 9.0,
     "axes.spines.top": False,
@@ -26,47 +24,27 @@ COMMON: dict[str, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "sketchlasso",
 }
-# The same keys in both. No picture uses a colour of LIGHT for anything else.
-LIGHT = {"text": "#1f2328", "back": "#ffffff", "grid": "#e4e7eb"}
-DARK = {"text": "#dfe3e8", "back": "#16191d", "grid": "#31363d"}
+# No picture uses a colour of the light pages for anything else.
+TEXT, BACK, GRID = (("#1f2328", "#dfe3e8"), ("#ffffff", "#16191d"), ("#e4e7eb", "#31363d"))
 
 
-def drawn(picture: Picture) -> tuple[bytes, bytes]:
-    """Return a picture as the bytes of two SVG files, one for light pages and one for dark.
-
-    Matplotlib draws it once: to lay it out takes most of the time, and only colours differ.
-    """
+def drawn(draw: Callable[[Any], None], size: tuple[float, float], caption: str) -> Picture:
+    """Draw on a figure of a size in inches; only colours differ between light and dark."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    colours = dict.fromkeys(
-        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"),
-        LIGHT["text"],
-    )
-    faces = dict.fromkeys(
-        ("figure.facecolor", "axes.facecolor", "savefig.facecolor"), LIGHT["back"]
-    )
-    settings: Any = {**COMMON, **colours, **faces, "grid.color": LIGHT["grid"]}
+    inked = ["text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"]
+    faces = ["figure.facecolor", "axes.facecolor", "savefig.facecolor"]
+    colours = dict.fromkeys(inked, TEXT[0]) | dict.fromkeys(faces, BACK[0])
+    settings: Any = {**COMMON, **colours, "grid.color": GRID[0]}
     with mpl.rc_context(settings):
-        figure = Figure(figsize=picture.size, layout="constrained")
-        picture.draw(figure)
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
         file = io.BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
-    light = file.getvalue()
-    dark = {LIGHT[part].encode(): DARK[part].encode() for part in LIGHT}
-    return light, re.sub(b"|".join(dark), lambda found: dark[found.group()], light)
-
-
-def plain_log(axis: Any) -> None:
-    """Write numbers on a logarithmic axis in plain form: 0.05, 20, 3000."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = axis.get_view_interval()
-    decades = abs(high / low) if low > 0 else 10.0
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 60 else (1.0,)))
-    axis.set_minor_formatter(NullFormatter())
-    if low >= 1e-4 and high <= 1e6:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    light = file.getvalue().decode()
+    dark = dict((TEXT, BACK, GRID))
+    return Picture(light, re.sub("|".join(dark), lambda match: dark[match[0]], light), caption)
 
 
 def tidy(ax: Any, x: str, y: str, title: str = "", whole: bool = False, **scales: str) -> None:
@@ -79,7 +57,18 @@ def tidy(ax: Any, x: str, y: str, title: str = "", whole: bool = False, **scales
         ax.xaxis.get_major_locator().set_params(integer=True)
     if scales.get("xscale") == "log":
         ax.set_xscale("log")
-        plain_log(ax.xaxis)
+        _plain_log(ax.xaxis)
     if scales.get("yscale") == "log":
         ax.set_yscale("log")
-        plain_log(ax.yaxis)
+        _plain_log(ax.yaxis)
+
+
+def _plain_log(axis: Any) -> None:
+    """Write numbers on a logarithmic axis in plain form: 0.05, 20, 3000."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 60 * low else (1.0,)))
+    axis.set_minor_formatter(NullFormatter())
+    if low >= 1e-4 and high <= 1e6:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))

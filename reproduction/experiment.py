@@ -1,19 +1,17 @@
-"""What an experiment is: how it is computed, and how its results are written up."""
+"""An experiment, written up: findings, tables and pictures.
+
+An experiment is a module with a ``TITLE`` and a function ``run(plan, say)`` that returns a
+:class:`Section`. What the paper says is in ``paper_figures.py`` under the module's name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from types import ModuleType
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from benchmarks.report import format_cell
-
-from reproduction.paper_figures import PAPER
-
-# What a results file holds, as JSON has it.
 Results: TypeAlias = dict[str, Any]
-Report: TypeAlias = Callable[[str], None]
+Say: TypeAlias = Callable[[str], None]
 Verdict: TypeAlias = Literal[
     "reproduced", "better", "not reproduced", "beyond the paper", "not judged"
 ]
@@ -54,62 +52,46 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure that is not drawn yet: `draw` takes a Matplotlib figure of `size` in inches."""
-
-    draw: Callable[[Any], None]
-    size: tuple[float, float]
-    caption: str
-
-
-@dataclass(frozen=True)
 class Sheet:
     """A table."""
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-    def cells(self) -> list[list[str]]:
-        """Return the entries as text."""
-        return [
-            ["-" if value is None else format_cell("", value) for value in row] for row in self.rows
-        ]
+    rows: list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """One table, figure or claim of the paper: a module with a TITLE and these functions.
+class Picture:
+    """A drawn figure: SVG for light pages and for dark ones."""
 
-    `compute` goes from settings to results. The functions that write take what is in the results
-    file (``settings``, ``paper``, ``results``) and calculate nothing, so that every number they
-    print stands in the file.
+    light: str
+    dark: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """All that the report says about an experiment.
+
+    Attributes
+    ----------
+    protocol, differs : str
+        What was done, and what is not as in the paper and why.
+    findings : list of Finding
+    tables : list of Sheet
+    pictures : list of Picture
+    results : list of dict
+        The measurements behind the text, with all their digits.
     """
 
-    name: str  # also of the results file
-    title: str
-    paper: Results  # quoted: the claim, where it stands, and figures
-    settings: Callable[[Plan], Results]
-    compute: Callable[[Results, Report], Results]
-    protocol: Callable[[Results], str]  # what was done
-    differs: Callable[[Results], str]  # what is not as in the paper, and why
-    tables: Callable[[Results], list[Sheet]]
-    pictures: Callable[[Results], list[Picture]]
-    findings: Callable[[Results], list[Finding]]
+    protocol: str
+    differs: str
+    findings: list[Finding]
+    tables: list[Sheet]
+    pictures: list[Picture] = field(default_factory=list)
+    results: list[Results] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, module: ModuleType) -> Experiment:
-        """Return the experiment that a module is, under the module's name."""
-        name = module.__name__.rpartition(".")[2]
-        return cls(
-            name,
-            module.TITLE,
-            PAPER[name],
-            module.settings,
-            module.compute,
-            module.protocol,
-            module.differs,
-            module.tables,
-            getattr(module, "pictures", lambda stored: []),
-            module.findings,
-        )
+
+def judged(better: bool, reproduced: bool = False) -> Verdict:
+    """Return the verdict on a claim that can be surpassed."""
+    return "better" if better else "reproduced" if reproduced else "not reproduced"

@@ -6,15 +6,12 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from html import escape
 from pathlib import Path
 
-from benchmarks.report import as_json, write_whole
+from benchmarks.report import as_json, format_cell, write_whole
 
-from reproduction.drawing import drawn
-from reproduction.experiment import Experiment, Finding, Picture, Sheet
-from reproduction.runner import Outcome, read_outcome
+from reproduction.experiment import Results
 from reproduction.words import listed, seconds
 
 TITLE = "Robust sketching for multiple square-root LASSO problems, reproduced"
@@ -23,9 +20,8 @@ COLUMNS = ("claim", "the paper", "here", "verdict", "what we found")
 NUMBER = re.compile(r"(~ |>= )?[-+]?\d[\d,.]*(e[-+]?\d+)?( (s|ms|x|%))?|-|yes|no")
 OPENING = (
     "Every table, figure and timed claim of the paper, computed again on the data at hand, with "
-    "its figure beside ours. Every number below was read from a results file that the run wrote. "
-    "Times marked ~ are extrapolated, those marked >= are lower bounds; everything else was "
-    "measured from beginning to end."
+    "its figure beside ours. Times marked ~ are extrapolated, those marked >= are lower bounds; "
+    "everything else was measured from beginning to end."
 )
 QUICK = (
     "This is the quick form: small generated and bundled data, which show that every experiment "
@@ -56,172 +52,134 @@ figcaption { color: var(--soft); font-size: 0.88rem; }
 .reproduced, .better { color: var(--good); font-weight: 600; }
 .not-reproduced, .no-results { color: var(--bad); font-weight: 600; }
 .beyond-the-paper { color: var(--more); font-weight: 600; }
-.problem { color: var(--bad); }
 @media print { body { font-size: 10pt; max-width: none; padding: 0; } nav { display: none; }
   h2 { break-after: avoid; } figure, tr { break-inside: avoid; } .wide { overflow: visible; } }
 """
 
 
-def write_report(folder: Path, experiments: Sequence[Experiment]) -> Counter[str]:
-    """Write ``paper.html`` and ``results.json`` from the results files; return the tally."""
-    outcomes = [
-        (experiment, outcome)
-        for experiment in experiments
-        if (outcome := read_outcome(folder, experiment.name)) is not None
-    ]
-    rows: list[tuple[str, ...]] = []
-    sections = []
-    for experiment, outcome in outcomes:
-        findings, problem = findings_of(experiment, outcome)
-        label = experiment.title.partition(":")[0]
-        rows += [
-            (f"{label}: {one.claim}", one.paper, one.ours, one.verdict, one.why) for one in findings
-        ]
-        if problem:
-            rows.append((experiment.title, "-", "-", "no results", problem))
-        sections.append(_section(experiment, outcome, findings, problem))
+def write_report(folder: Path, outcomes: Sequence[Results]) -> Counter[str]:
+    """Write ``paper.html`` and ``results.json`` from outcomes as stored; return the tally."""
+    rows = []
+    for outcome in outcomes:
+        label = outcome["title"].partition(":")[0]
+        for one in findings_of(outcome):
+            rows.append([f"{label}: {one['claim']}", *(one[key] for key in FINDING)])
+        if outcome["section"] is None:
+            rows.append([outcome["title"], "-", "-", "no results", outcome["reason"]])
     tally = Counter(row[3] for row in rows)
-    document = {
-        "summary": [dict(zip(COLUMNS, row, strict=True)) for row in rows],
-        "experiments": [asdict(outcome) for _, outcome in outcomes],
-    }
+    summary = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    document = {"summary": summary, "experiments": list(outcomes)}
     write_whole(folder / "results.json", as_json(document) + "\n")
-    page = _page(outcomes, Sheet("Summary", COLUMNS, tuple(rows)), tally, sections)
-    write_whole(folder / "paper.html", page)
+    counts = [f"{count} {verdict}" for verdict, count in tally.most_common()]
+    quick = any(outcome["plan"]["quick"] for outcome in outcomes)
+    links = [f'<li><a href="#{one["name"]}">{escape(one["title"])}</a></li>' for one in outcomes]
+    body = [
+        f"<h1>{TITLE}</h1>",
+        f"<p>{(QUICK if quick else '') + escape(OPENING)}</p>",
+        f'<p id="tally">{escape(listed(counts) if counts else "nothing yet")}.</p>',
+        _table("Summary", COLUMNS, rows, verdicts=3),
+        f"<nav><ol>{''.join(links)}</ol></nav>",
+        *map(_section, outcomes),
+        *_machine(outcomes),
+    ]
+    page = (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{TITLE}</title><style>{STYLE}</style></head>\n<body>\n"
+    )
+    write_whole(folder / "paper.html", page + "\n".join(body) + "\n</body></html>\n")
     return tally
 
 
-def findings_of(experiment: Experiment, outcome: Outcome) -> tuple[list[Finding], str]:
-    """Return what was found, or why there is nothing; the quick form judges no claim of time."""
-    if outcome.status != "finished":
-        return [], f"This experiment {outcome.status}: {outcome.reason}"
-    try:
-        findings = experiment.findings(outcome.stored())
-    except (LookupError, TypeError):
-        return [], (
-            "Its results are of another version of the code and cannot be shown; run it again: "
-            f"python -m reproduction --again {experiment.name}"
-        )
-    quick = bool(outcome.settings.get("quick"))
+FINDING = ("paper", "ours", "verdict", "why")
+
+
+def findings_of(outcome: Results) -> list[Results]:
+    """Return the findings of a finished experiment; the quick form judges no claim of time."""
+    if outcome["section"] is None:
+        return []
     return [
-        replace(one, verdict="not judged") if quick and one.timing else one for one in findings
-    ], ""
-
-
-def _page(
-    outcomes: Sequence[tuple[Experiment, Outcome]],
-    summary: Sheet,
-    tally: Counter[str],
-    sections: Sequence[str],
-) -> str:
-    quick = any(outcome.settings.get("quick") for _, outcome in outcomes)
-    counts = [f"{count} {verdict}" for verdict, count in tally.most_common()]
-    links = "".join(
-        f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one, _ in outcomes
-    )
-    body = [
-        f"<h1>{escape(TITLE)}</h1>",
-        f"<p>{escape((QUICK if quick else '') + OPENING)}</p>",
-        f'<p id="tally">{escape(listed(counts) if counts else "nothing yet")}.</p>',
-        _table(summary, verdicts=3),
-        f"<nav><ol>{links}</ol></nav>",
-        *sections,
-        '<h2 id="machine">Where and when</h2>',
-        _notes(_machine([outcome for _, outcome in outcomes])),
+        {**one, "verdict": "not judged"} if outcome["plan"]["quick"] and one["timing"] else one
+        for one in outcome["section"]["findings"]
     ]
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(TITLE)}</title><style>{STYLE}</style></head>\n"
-        f"<body>\n{chr(10).join(body)}\n</body></html>\n"
-    )
 
 
-def _section(
-    experiment: Experiment, outcome: Outcome, findings: Sequence[Finding], problem: str
-) -> str:
-    stored = outcome.stored()
-    notes = [("The paper", f"{experiment.paper['claim']} ({experiment.paper['where']})")]
-    parts = [f'<h2 id="{experiment.name}">{escape(experiment.title)}</h2>']
-    if problem:
-        return "\n".join([*parts, _notes(notes), f'<p class="problem">{escape(problem)}</p>'])
-    notes += [
-        ("What was done", experiment.protocol(stored)),
-        ("What differs, and why", experiment.differs(stored)),
-    ]
-    notes += [
-        (
-            f"{one.verdict.capitalize()}: {one.claim}",
-            f"The paper: {one.paper}. Here: {one.ours}. {one.why}",
-        )
-        for one in findings
-    ]
-    pictures = [_picture(picture) for picture in experiment.pictures(stored)]
-    tables = [_table(sheet) for sheet in experiment.tables(stored)]
-    return "\n".join([*parts, _notes(notes), *pictures, *tables])
+def _section(outcome: Results) -> str:
+    section, paper = outcome["section"], outcome["paper"]
+    notes = [("The paper", f"{paper['claim']} ({paper['where']})")]
+    head = f'<h2 id="{outcome["name"]}">{escape(outcome["title"])}</h2>'
+    if section is None:
+        return head + _notes([*notes, ("No results", outcome["reason"])])
+    notes += [("What was done", section["protocol"])]
+    notes += [("What differs, and why", section["differs"])]
+    for one in findings_of(outcome):
+        said = f"The paper: {one['paper']}. Here: {one['ours']}. {one['why']}"
+        notes.append((f"{one['verdict'].capitalize()}: {one['claim']}", said))
+    tables = [_table(one["title"], one["columns"], one["rows"]) for one in section["tables"]]
+    return "\n".join([head, _notes(notes), *map(_picture, section["pictures"]), *tables])
 
 
 def _notes(notes: Sequence[tuple[str, str]]) -> str:
-    items = "".join(
+    items = [
         f'<dt class="{about.partition(":")[0].lower().replace(" ", "-")}">{escape(about)}</dt>'
         f"<dd>{escape(words)}</dd>"
         for about, words in notes
-    )
-    return f"<dl>{items}</dl>"
+    ]
+    return f"<dl>{''.join(items)}</dl>"
 
 
-def _picture(picture: Picture) -> str:
+def _picture(picture: Results) -> str:
     light, dark = (
-        "data:image/svg+xml;base64," + base64.b64encode(file).decode() for file in drawn(picture)
+        "data:image/svg+xml;base64," + base64.b64encode(picture[key].encode()).decode()
+        for key in ("light", "dark")
     )
-    caption = escape(picture.caption)
+    caption = escape(picture["caption"])
     return (
         f'<figure><picture><source media="screen and (prefers-color-scheme: dark)" srcset="{dark}">'
         f'<img src="{light}" alt="{caption}"></picture><figcaption>{caption}</figcaption></figure>'
     )
 
 
-def right_columns(sheet: Sheet) -> list[bool]:
-    """Return which columns hold numbers only, and stand right."""
-    lines = sheet.cells()
-    return [
-        bool(lines) and all(NUMBER.fullmatch(line[column]) for line in lines)
-        for column in range(len(sheet.columns))
+def _table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    verdicts: int | None = None,
+) -> str:
+    """Write a table; columns of numbers stand right, and the one of verdicts is coloured."""
+    lines = [["-" if cell is None else format_cell("", cell) for cell in row] for row in rows]
+    sides = [
+        ' class="right"' if lines and all(NUMBER.fullmatch(line[place]) for line in lines) else ""
+        for place in range(len(columns))
     ]
-
-
-def _table(sheet: Sheet, verdicts: int | None = None) -> str:
-    sides = [' class="right"' if right else "" for right in right_columns(sheet)]
-    head = "".join(
-        f"<th{side}>{escape(name)}</th>" for name, side in zip(sheet.columns, sides, strict=True)
-    )
+    head = [f"<th{side}>{escape(name)}</th>" for name, side in zip(columns, sides, strict=True)]
     body = ""
-    for row in sheet.cells():
-        cells = [escape(cell) for cell in row]
+    for line in lines:
+        cells = [escape(cell) for cell in line]
         if verdicts is not None:
-            kind = row[verdicts].replace(" ", "-")
+            kind = line[verdicts].replace(" ", "-")
             cells[verdicts] = f'<span class="{kind}">{cells[verdicts]}</span>'
         entries = zip(cells, sides, strict=True)
         body += f"<tr>{''.join(f'<td{side}>{cell}</td>' for cell, side in entries)}</tr>"
     # A region that takes the focus scrolls with the keyboard.
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(sheet.title)}">'
-        f"<table><caption>{escape(sheet.title)}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}">'
+        f"<table><caption>{escape(title)}</caption>"
+        f"<thead><tr>{''.join(head)}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def _machine(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
+def _machine(outcomes: Sequence[Results]) -> list[str]:
     if not outcomes:
         return []
-    facts = outcomes[0].machine
-    packages = ", ".join(f"{name} {one}" for name, one in facts["packages"].items() if one)
-    total = seconds(sum(outcome.seconds for outcome in outcomes))
-    first = min(outcome.started for outcome in outcomes)
-    loads = ", ".join(f"{outcome.machine['load_before']:g}" for outcome in outcomes)
-    return [
+    facts = outcomes[0]["machine"]
+    packages = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
+    total = seconds(sum(outcome["seconds"] for outcome in outcomes))
+    loads = ", ".join(f"{outcome['machine']['load_before']:g}" for outcome in outcomes)
+    notes = [
         ("Machine", f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}"),
         ("Software", f"Python {facts['python']}, {packages}; revision {facts['revision']}"),
-        ("Time", f"{len(outcomes)} experiments in {total}, first started {first}"),
+        ("Time", f"{len(outcomes)} experiments in {total}, the first begun {facts['date']}"),
         ("Load", f"before the experiments, from 1 (one busy core) up: {loads}"),
     ]
+    return ['<h2 id="machine">Where and when</h2>', _notes(notes)]

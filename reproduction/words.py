@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -13,17 +12,10 @@ def number(value: float | None, digits: int = 3) -> str:
         return "-"
     if value == 0:
         return "0"
-    size = abs(value)
-    if size < 1e-3:
+    if abs(value) < 1e-3:
         return f"{value:.{max(digits - 2, 0)}e}"
-    if size >= 1000:
-        return f"{rounded(value, digits):,.0f}"
-    return f"{rounded(value, digits):.{digits}g}" if size < 10**digits else f"{value:.0f}"
-
-
-def rounded(value: float, digits: int) -> float:
-    """A number rounded to so many significant digits."""
-    return float(f"{value:.{digits - 1}e}")
+    rounded = float(f"{value:.{digits - 1}e}")
+    return f"{rounded:,.0f}" if abs(value) >= 10**digits else f"{rounded:,.{digits}g}"
 
 
 def seconds(value: float | None, extrapolated: bool = False, at_least: bool = False) -> str:
@@ -36,9 +28,7 @@ def seconds(value: float | None, extrapolated: bool = False, at_least: bool = Fa
 
 def factor(value: float | None, at_least: bool = False) -> str:
     """How many times."""
-    if value is None:
-        return "-"
-    return f"{'>= ' if at_least else ''}{number(value)} x"
+    return "-" if value is None else f"{'>= ' if at_least else ''}{number(value)} x"
 
 
 def count(value: float | None) -> str:
@@ -48,9 +38,7 @@ def count(value: float | None) -> str:
 
 def percent(value: float | None) -> str:
     """A share as a percentage."""
-    if value is None:
-        return "-"
-    return f"{100 * value:.3g} %"
+    return "-" if value is None else f"{100 * value:.3g} %"
 
 
 def share(value: float | None) -> str:
@@ -58,9 +46,9 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def listed(values: Any) -> str:
+def listed(values: Sequence[Any]) -> str:
     """One, two and three."""
-    words = [str(value) for value in np.atleast_1d(np.asarray(values, dtype=object))]
+    words = [str(value) for value in values]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

@@ -44,27 +44,6 @@ def forking_context():
     return context
 
 
-class SpawningContext:
-    """Be multiprocessing.get_context("spawn"), as far as benchmarks use it, but fork."""
-
-    def __init__(self, method):
-        assert method == "spawn"
-        self.Pipe = multiprocessing.Pipe
-
-    def Process(self, *, target, args, daemon):
-        return forking_context().Process(
-            target=_call_here, args=(dict(os.environ), os.getcwd(), target, args), daemon=daemon
-        )
-
-
-def _call_here(variables, place, target, args):
-    """Call a function in the environment and folder that a spawned process would have."""
-    os.environ.clear()
-    os.environ.update(variables)
-    os.chdir(place)
-    target(*args)
-
-
 class Forked:
     """What subprocess.Popen is, as far as the tests use it; all streams are text.
 

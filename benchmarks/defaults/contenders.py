@@ -20,10 +20,16 @@ from sklearn.linear_model import LassoCV
 from sklearn.metrics import accuracy_score, f1_score, r2_score
 from sklearn.model_selection import KFold
 
-from benchmarks.conic import conic_answer, conic_problem
-from benchmarks.cv import lasso_alpha_max, lasso_fits, peer_layout, sqrt_lasso_alpha_max
 from benchmarks.defaults.shapes import Shape, shape
 from benchmarks.harness import Outcome, run_limited
+from benchmarks.peers import (
+    celer_fits,
+    conic_answer,
+    conic_problem,
+    lasso_alpha_max,
+    peer_layout,
+    sqrt_lasso_alpha_max,
+)
 from sketchlasso import SqrtLassoClassifierCV, SqrtLassoCV
 
 GLMNET = Path(__file__).with_name("cv_glmnet.R")
@@ -100,7 +106,7 @@ def celer_cv(name: str, seed: int) -> Callable[[], Result]:
     """LassoCV's search with celer's paths; its own class needs an older scikit-learn."""
     data = shape(name, seed)
     X, Y = peer_layout(data.X), responses(data)
-    _celer_path(X[:50], Y[:50, 0], SHARES[:2])  # compiled or loaded before the clock
+    celer_fits(X[:50], Y[:50, 0], SHARES[:2], 1e-4)  # compiled or loaded before the clock
 
     def run() -> Result:
         with warnings.catch_warnings():
@@ -113,21 +119,14 @@ def celer_cv(name: str, seed: int) -> Callable[[], Result]:
     return run
 
 
-def _celer_path(X: Any, y: np.ndarray, alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients (n, penalties) and intercepts along one path."""
-    from celer import celer_path
-
-    return lasso_fits(celer_path, X, y, alphas, pb="lasso", tol=1e-4)[:2]
-
-
 def _celer_search(X: Any, y: np.ndarray) -> tuple[np.ndarray, float]:
     """Coefficients and intercept at the penalty with the least mean squared error of 5 folds."""
     alphas = lasso_alpha_max(X, y) * SHARES
     errors = np.zeros(len(alphas))
     for train, test in KFold(5).split(y):
-        coefs, intercepts = _celer_path(X[train], y[train], alphas)
+        coefs, intercepts = celer_fits(X[train], y[train], alphas, 1e-4)
         errors += np.sum((y[test, None] - X[test] @ coefs - intercepts) ** 2, axis=0)
-    coefs, intercepts = _celer_path(X, y, alphas[: errors.argmin() + 1])
+    coefs, intercepts = celer_fits(X, y, alphas[: errors.argmin() + 1], 1e-4)
     return coefs[:, -1], float(intercepts[-1])
 
 

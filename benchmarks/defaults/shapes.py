@@ -11,8 +11,7 @@ from scipy import signal
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from benchmarks.catalogue import MissingDataError, arrays_of
-from benchmarks.datasets import load, weighted_counts
+from benchmarks.datasets import MissingDataError, arrays_of, load, weighted_counts
 
 TEST_ROWS = 1000
 TRAINING_SHARE = 0.75

@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.topics.coherence import WORDS, nearest, top, unit
-from benchmarks.topics.corpora import corpus
-from benchmarks.topics.npmi import Judge
+from benchmarks.topics.corpora import Judge, corpus
 from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import Queries, Question, answer
 from sketchlasso.topics.corpus import weigh
 from sketchlasso.topics.judging import HalfSample
 
 CORPORA = ("nips_uci", "kos", "20news_bydate", "nytimes_headlines", "imdb")
+WORDS = 10
 COVARIANCE, LSA = "covariance in the sketch", "LSA cosine"
 # In so many documents of either half a word must be, to be asked for and to be judged.
 LEAST = 3
@@ -130,6 +129,24 @@ def contenders(
         yield (COVARIANCE, rank), nearest(P, asked, True), half
         yield (LSA, rank), nearest(unit(P), asked, False), half
     yield ("raw correlation", 0), top(correlation(half, asked), asked), half
+
+
+def unit(P: np.ndarray) -> np.ndarray:
+    """Rows scaled to length one."""
+    return P / np.maximum(np.linalg.norm(P, axis=1), 1e-12)[:, None]
+
+
+def nearest(P: np.ndarray, asked: np.ndarray, by_size: bool) -> list[np.ndarray]:
+    """The words with the largest products, or the largest in size."""
+    products = P[asked] @ P.T
+    return top(np.abs(products) if by_size else products, asked)
+
+
+def top(scores: np.ndarray, asked: np.ndarray) -> list[np.ndarray]:
+    """The ten largest of each row, the query itself left out."""
+    scores = np.array(scores)
+    scores[np.arange(len(asked)), asked] = -np.inf
+    return [np.argsort(-row, kind="stable")[:WORDS] for row in scores]
 
 
 def correlation(half: HalfSample, asked: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from benchmarks.catalogue import table_of
+from benchmarks.datasets import table_of
 
 from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager

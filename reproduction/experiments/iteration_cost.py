@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,202 +11,135 @@ from threadpoolctl import threadpool_limits
 import sketchlasso as sl
 from reproduction.barrier import Run, solve_barrier
 from reproduction.data import SEED
-from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import Finding, Picture, Plan, Report, Results, Sheet
+from reproduction.drawing import PALETTE, drawn, tidy
+from reproduction.experiment import Finding, Plan, Results, Say, Section, Sheet, judged
 from reproduction.first_order import solve_first_order
+from reproduction.paper_figures import PAPER
 from reproduction.words import number, seconds
 from sketchlasso.engine import Batch, sketch_from_factors
 
 TITLE = "Section 5: cost of an iteration"
 
-SOLVERS = ("barrier", "first_order", "newton")
-NAMES = {"n": "features n", "k": "rank k", "m": "samples m"}
+AXES = {"n": "features n", "k": "rank k", "m": "samples m"}
+PENALTY, NOISE, TOL = 0.1, 0.1, 1e-6
+# An exponent this close to nought counts as none at all.
+FLAT = 0.2
 
 
-def settings(plan: Plan) -> Results:
-    """Sizes that grow, one at a time."""
-    return {
-        "quick": plan.quick,
-        "base": {"n": 1000, "k": 20, "m": 500} if plan.quick else {"n": 4000, "k": 40, "m": 1000},
-        "sizes": {
-            "n": [500, 1000, 2000] if plan.quick else [2000, 4000, 8000, 16000, 32000],
-            "k": [10, 20, 40] if plan.quick else [20, 40, 80, 160, 320],
-            "m": [250, 500, 1000] if plan.quick else [500, 1000, 2000, 4000, 8000],
-        },
-        "penalty": 0.1,
-        "noise": 0.1,
-        "repeats": 1 if plan.quick else 5,
-        "tol": 1e-6,
-        "threads": 1,
-        # An exponent this close to nought counts as none at all.
-        "flat": 0.2,
-    }
+def newton(batch: Batch, tol: float) -> Run:
+    """Our default solver, one thread, without screening."""
+    settings = sl.Settings(tol=tol, n_threads=1, screening=False)
+    solution = sl.solve(batch, settings=settings)
+    gap, coef = float(solution.relative_gap[0]), solution.coef.toarray()[0]
+    return Run(solution.seconds, int(solution.steps[0]), gap, coef)
 
 
-def compute(chosen: Results, report: Report) -> Results:
+SOLVERS = {"barrier": solve_barrier, "first-order": solve_first_order, "newton": newton}
+
+
+def run(plan: Plan, say: Say) -> Section:
     """Seconds per step of the solvers, for every size."""
-    _steps({**chosen["base"], "n": 200}, "newton", chosen)  # compiles
-    laws = []
-    for axis, sizes in chosen["sizes"].items():
-        for solver in SOLVERS:
-            rows = [_steps({**chosen["base"], axis: size}, solver, chosen) for size in sizes]
-            times = [row["per_step"] for row in rows]
-            exponent, last_exponent = exponents(sizes, times)
-            law = {
-                "axis": axis,
-                "solver": solver,
-                "sizes": sizes,
-                "per_step": times,
-                "whole": [row["seconds"] for row in rows],
-                "steps": [row["steps"] for row in rows],
-                "exponent": exponent,
-                "last_exponent": last_exponent,
-                "worst_gap": max(row["gap"] for row in rows),
-            }
-            laws.append(law)
-            report(f"{solver} in {axis}: exponent {law['exponent']:.2f}")
-    return {
-        "laws": laws,
-        **{f"{law['solver']}_{law['axis']}": law["exponent"] for law in laws},
-        **{f"{law['solver']}_{law['axis']}_last": law["last_exponent"] for law in laws},
-        "worst_gap": max(law["worst_gap"] for law in laws),
-    }
+    base = {"n": 1000, "k": 20, "m": 500} if plan.quick else {"n": 4000, "k": 40, "m": 1000}
+    doublings, repeats = (3, 1) if plan.quick else (5, 5)
+    newton(_problem({**base, "n": 200}), TOL)  # compiles
+    laws: list[Results] = []
+    for axis in AXES:
+        sizes = [base[axis] // 2 * 2**i for i in range(doublings)]
+        for name, solver in SOLVERS.items():
+            runs = []
+            for size in sizes:
+                batch = _problem({**base, axis: size})
+                with threadpool_limits(limits=1):
+                    tries = [solver(batch, TOL) for _ in range(repeats)]
+                runs.append(min(tries, key=lambda run: run.seconds))
+            steps = [run.seconds / max(run.steps, 1) for run in runs]
+            slope, last = exponents(sizes, steps)
+            law: Results = {"axis": axis, "solver": name, "sizes": sizes, "per_step": steps}
+            law |= {"exponent": slope, "last": last, "steps": [run.steps for run in runs]}
+            laws.append({**law, "whole": [run.seconds for run in runs]})
+            say(f"{name} in {axis}: exponent {slope:.2f}")
+    table = [
+        (AXES[law["axis"]], law["solver"], size, seconds(step), steps, seconds(whole))
+        for law in laws
+        for size, step, steps, whole in zip(
+            law["sizes"], law["per_step"], law["steps"], law["whole"], strict=True
+        )
+    ]
+    columns = ("grows", "solver", "to", "one step", "steps", "whole solve")
+    caption = "Seconds per step on logarithmic axes, one size growing, the others fixed."
+    return Section(
+        "One problem over a generated sketch, one size growing and the others at "
+        f"{', '.join(f'{name} = {value:,}' for name, value in base.items())}; seconds of the whole "
+        f"solve (relative gap {TOL:g}, no screening, one thread) over its steps, the fastest of "
+        f"{repeats}. Exponents are slopes on logarithmic axes.",
+        "The paper derives the cost and does not measure it. It inverts the Hessian, a block "
+        "diagonal plus k + 2 dyads, in O(k n^2); the matrix inversion lemma needs only "
+        "O(n k^2 + k^3), which is what our barrier does.",
+        _findings(laws),
+        [Sheet("Cost of a step", columns, table)],
+        [drawn(lambda figure: _draw(figure, laws), (7.2, 2.9), caption)],
+        laws,
+    )
 
 
-def _steps(size: dict[str, int], solver: str, chosen: Results) -> Results:
-    """The fastest of some solves of one problem over a sketch of m samples."""
+def _problem(size: dict[str, int]) -> Batch:
+    """One problem over a sketch of m samples."""
     rng = np.random.default_rng(SEED)
     n, k, m = size["n"], size["k"], size["m"]
     Q = np.linalg.qr(rng.standard_normal((m, k)))[0]
     P = rng.standard_normal((n, k))
     made = sketch_from_factors(P, Q, radius=1.0)
-    y = Q @ (P[:5].sum(axis=0) + chosen["noise"] * rng.standard_normal(k))
-    y = y + chosen["noise"] * np.linalg.norm(y) * rng.standard_normal(m) / np.sqrt(m)
+    y = Q @ (P[:5].sum(axis=0) + NOISE * rng.standard_normal(k))
+    y = y + NOISE * np.linalg.norm(y) * rng.standard_normal(m) / np.sqrt(m)
     common: dict[str, Any] = {"radii": [1.0], "fit_intercept": False}
     largest = float(sl.build_problems(made, y, alphas=1, **common).batch.alpha[0])
-    batch = sl.build_problems(made, y, alphas=[chosen["penalty"] * largest], **common).batch
-    runs = [_solved(batch, solver, chosen) for _ in range(chosen["repeats"])]
-    best = min(runs, key=lambda run: run.seconds)
-    return {
-        "seconds": best.seconds,
-        "steps": best.steps,
-        "per_step": best.seconds / max(best.steps, 1),
-        "gap": best.relative_gap,
+    return sl.build_problems(made, y, alphas=[PENALTY * largest], **common).batch
+
+
+def _findings(laws: list[Results]) -> list[Finding]:
+    """Exponents in n, k and m."""
+    paper, of = PAPER["iteration_cost"], {(law["solver"], law["axis"]): law for law in laws}
+    slope = {axis: of["barrier", axis]["exponent"] for axis in AXES}
+    claims = {
+        "n": (
+            "cost of a barrier iteration in n",
+            judged(slope["n"] < paper["exponent_n"], True),
+            "The structured Hessian is inverted in time linear in n, not quadratic.",
+        ),
+        "k": (
+            "cost of a barrier iteration in k",
+            judged(False, slope["k"] <= paper["exponent_k"] + FLAT),
+            "The price of being linear in n is a term k^2, which shows at large k.",
+        ),
+        "m": (
+            "the number of samples m does not matter once the sketch is made",
+            judged(False, abs(slope["m"]) <= FLAT),
+            "Samples enter through k x k statistics alone.",
+        ),
     }
-
-
-def _solved(batch: Batch, solver: str, chosen: Results) -> Run:
-    tol, threads = chosen["tol"], chosen["threads"]
-    with threadpool_limits(limits=threads):
-        if solver == "barrier":
-            return solve_barrier(batch, tol)
-        if solver == "first_order":
-            return solve_first_order(batch, tol)
-        options = sl.Settings(tol=tol, n_threads=threads, screening=False)
-        found = sl.solve(batch, settings=options)
-    gap, coef = float(found.relative_gap[0]), found.coef.toarray()[0]
-    return Run(found.seconds, int(found.steps[0]), gap, coef)
-
-
-def protocol(stored: Results) -> str:
-    """What was done."""
-    chosen = stored["settings"]
-    base = ", ".join(f"{name} = {value:,}" for name, value in chosen["base"].items())
-    return (
-        f"One problem over a generated sketch, one size growing and the others at {base}; seconds "
-        f"of the whole solve (relative gap {chosen['tol']:g}, no screening, "
-        f"{chosen['threads']} thread) over its steps, the fastest of {chosen['repeats']}. "
-        "Exponents are slopes on logarithmic axes."
-    )
-
-
-def differs(stored: Results) -> str:
-    """What is not as in the paper."""
-    return (
-        "The paper derives the cost and does not measure it. It inverts the Hessian, a block "
-        "diagonal plus k + 2 dyads, in O(k n^2); the matrix inversion lemma needs only "
-        "O(n k^2 + k^3), which is what our barrier does."
-    )
-
-
-def findings(stored: Results) -> list[Finding]:
-    """Exponents in n and in m."""
-    found, quoted, chosen = stored["results"], stored["paper"], stored["settings"]
-    flat = abs(found["barrier_m"]) <= chosen["flat"]
     return [
         Finding(
-            "cost of a barrier iteration in n",
-            f"exponent {number(quoted['exponent_n'])}",
-            f"exponent {number(found['barrier_n'])}; {number(found['newton_n'])} for our Newton",
-            "better" if found["barrier_n"] < quoted["exponent_n"] else "reproduced",
-            f"The last doubling of n gives {number(found['barrier_n_last'])} for the barrier: the "
-            "structured Hessian is inverted in time linear in n, not quadratic.",
+            claim,
+            f"exponent {number(paper[f'exponent_{axis}'])}",
+            f"exponent {number(slope[axis])}; {number(of['newton', axis]['exponent'])} for our "
+            "Newton",
+            verdict,
+            f"The last doubling gives {number(of['barrier', axis]['last'])} for the barrier. {why}",
             timing=True,
-        ),
-        Finding(
-            "cost of a barrier iteration in k",
-            f"exponent {number(quoted['exponent_k'])}",
-            f"exponent {number(found['barrier_k'])}; {number(found['newton_k'])} for our Newton",
-            "reproduced"
-            if found["barrier_k"] <= quoted["exponent_k"] + chosen["flat"]
-            else "not reproduced",
-            f"The last doubling of k gives {number(found['barrier_k_last'])}: the price of being "
-            "linear in n is a term k^2, which shows at large k.",
-            timing=True,
-        ),
-        Finding(
-            "the number of samples m does not matter once the sketch is made",
-            f"exponent {number(quoted['exponent_m'])}",
-            f"exponent {number(found['barrier_m'])}; {number(found['newton_m'])} for our Newton",
-            "reproduced" if flat else "not reproduced",
-            "Samples enter through k x k statistics alone."
-            if flat
-            else "The time changed with m by more than chance.",
-            timing=True,
-        ),
+        )
+        for axis, (claim, verdict, why) in claims.items()
     ]
 
 
-def tables(stored: Results) -> list[Sheet]:
-    """Times of every size."""
-    rows = tuple(
-        (
-            NAMES[law["axis"]],
-            law["solver"],
-            size,
-            seconds(step),
-            steps,
-            seconds(whole),
-        )
-        for law in stored["results"]["laws"]
-        for size, step, steps, whole in zip(
-            law["sizes"], law["per_step"], law["steps"], law["whole"], strict=True
-        )
-    )
-    columns = ("grows", "solver", "to", "one step", "steps", "whole solve")
-    return [Sheet("Cost of a step", columns, rows)]
-
-
-def pictures(stored: Results) -> list[Picture]:
-    """A panel for every size that grows."""
-    caption = "Seconds per step on logarithmic axes, one size growing, the others fixed."
-    return [Picture(partial(_draw, stored), (7.2, 2.9), caption)]
-
-
-def _draw(stored: Results, figure: Any) -> None:
-    axes = figure.subplots(1, len(NAMES), sharey=True)
-    for ax, axis in zip(axes, NAMES, strict=True):
-        for place, solver in enumerate(SOLVERS):
-            law = next(
-                law
-                for law in stored["results"]["laws"]
-                if law["axis"] == axis and law["solver"] == solver
-            )
+def _draw(figure: Any, laws: list[Results]) -> None:
+    axes = figure.subplots(1, len(AXES), sharey=True)
+    for ax, axis in zip(axes, AXES, strict=True):
+        for place, law in enumerate(law for law in laws if law["axis"] == axis):
             ax.plot(
-                law["sizes"], [1e3 * value for value in law["per_step"]], "o-",
+                law["sizes"], [1e3 * step for step in law["per_step"]], "o-",
                 color=PALETTE[place], markersize=3,
-                label=f"{solver}, exponent {number(law['exponent'], 2)}",
+                label=f"{law['solver']}, exponent {number(law['exponent'], 2)}",
             )  # fmt: skip
-        tidy(ax, NAMES[axis], "", xscale="log", yscale="log")
+        tidy(ax, AXES[axis], "", xscale="log", yscale="log")
         ax.legend(fontsize=7)
     axes[0].set_ylabel("milliseconds per step")

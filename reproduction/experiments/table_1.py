@@ -9,13 +9,13 @@ from scipy import sparse
 
 import sketchlasso as sl
 from reproduction.data import SEED, counts_of, load
-from reproduction.experiment import Finding, Plan, Report, Results, Sheet
+from reproduction.experiment import Finding, Plan, Results, Say, Section, Sheet, judged
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, percent
 
 TITLE = "Table 1: data sets"
 
-# Of the paper, here, and how the one stands for the other; None is generated.
+# Of the paper, here, and how the one stands for the other.
 STANDING = (
     ("Gisette", "gisette_like", "re-creation from real digits, same shape and density"),
     ("20 Newsgroups", "news20", "genuine training set"),
@@ -29,114 +29,69 @@ QUICK = (
     ("Gisette", "digits", "stand-in of the quick form: scikit-learn's digits"),
     ("NIPS papers", "made_text", "stand-in of the quick form: generated"),
 )
-RANDOM = ("Random 1", "Random 21")
+RANDOM = tuple((name, "generated", "generated") for name in ("Random 1", "Random 21"))
 
 
-def settings(plan: Plan) -> Results:
-    """Which sets."""
-    return {
-        "quick": plan.quick,
-        "sets": [list(line) for line in (QUICK if plan.quick else STANDING)],
-        "random": list(RANDOM),
-        "rows": plan.rows,
-    }
-
-
-def compute(chosen: Results, report: Report) -> Results:
+def run(plan: Plan, say: Say) -> Section:
     """Sizes, non-zeros and effective ranks."""
-    rows = []
-    for theirs, ours, standing in chosen["sets"]:
-        X = _matrix(ours, chosen["rows"])
+    quoted, rows = PAPER["table_1"]["sets"], []
+    for theirs, ours, standing in (QUICK if plan.quick else STANDING) + RANDOM:
+        size = quoted[theirs]
+        if ours == "generated":
+            shape = (size["train"], size["features"])
+            X: Any = np.random.default_rng(SEED).standard_normal(shape)
+        else:
+            dense = ours in ("gisette_like", "digits")
+            X = load(ours, plan.rows).X if dense else counts_of(ours, plan.rows)
         rows.append({"paper": theirs, "set": ours, "standing": standing, **_facts(X)})
-        report(f"{ours}: {X.shape[0]:,} x {X.shape[1]:,}")
-    for theirs in chosen["random"]:
-        size = PAPER["table_1"]["sets"][theirs]
-        X = np.random.default_rng(SEED).standard_normal((size["train"], size["features"]))
-        rows.append({"paper": theirs, "set": "generated", "standing": "generated", **_facts(X)})
-    quoted = PAPER["table_1"]["sets"]
+        say(f"{ours}: {X.shape[0]:,} x {X.shape[1]:,}")
     same = [row for row in rows if row["features"] == quoted[row["paper"]]["features"]]
     both = [row for row in same if row["samples"] == quoted[row["paper"]]["train"]]
-    return {"rows": rows, "sets": len(rows), "same_features": len(same), "same_shape": len(both)}
-
-
-def _matrix(name: str, rows: int | None) -> Any:
-    if name in ("gisette_like", "digits"):
-        return load(name, rows).X
-    return counts_of(name, rows)
+    finding = Finding(
+        "the data sets",
+        f"{count(len(quoted))} kinds of sets",
+        f"{count(len(both))} of {count(len(rows))} have the paper's shape",
+        judged(False, len(same) == len(rows)),
+        f"{count(len(same))} of {count(len(rows))} sets have the paper's number of features; the "
+        "others are public versions or stand-ins, so figures on them compare kinds of work, not "
+        "the same numbers.",
+    )
+    columns = (
+        "the paper", "its size", "here", "size", "non-zeros", "density", "effective rank",
+        "compared with the paper's",
+    )  # fmt: skip
+    table = [
+        (
+            row["paper"],
+            f"{quoted[row['paper']]['train']:,} x {quoted[row['paper']]['features']:,}",
+            row["set"],
+            f"{row['samples']:,} x {row['features']:,}",
+            row["nonzeros"],
+            percent(row["nonzeros"] / (row["samples"] * row["features"])),
+            number(row["effective_rank"]),
+            row["standing"],
+        )
+        for row in rows
+    ]
+    return Section(
+        "Training rows as they are used in the other experiments (regressions hold out test rows "
+        "where no test set is published). Effective rank: ||X||_F^2 / ||X||_2^2 of the matrix as "
+        "published, not centred.",
+        "Several of the paper's sets were not available; the last column names the replacement. "
+        "Non-zeros and effective rank are added.",
+        [finding],
+        [Sheet("Data sets", columns, table)],
+        results=rows,
+    )
 
 
 def _facts(X: Any) -> Results:
     """Shape, non-zeros and ||X||_F^2 / ||X||_2^2."""
-    held = sparse.csr_array(X)
+    matrix = sparse.csr_array(X)
     largest = float(sl.sketch(X, rank=1, random_state=SEED).singular_values[0])
-    energy = float(held.multiply(held).sum())
     return {
         "samples": X.shape[0],
         "features": X.shape[1],
-        "nonzeros": int(held.count_nonzero()),
-        "density": held.count_nonzero() / (X.shape[0] * X.shape[1]),
-        "effective_rank": energy / largest**2,
+        "nonzeros": int(matrix.count_nonzero()),
+        "effective_rank": float(matrix.multiply(matrix).sum()) / largest**2,
     }
-
-
-def protocol(stored: Results) -> str:
-    """What was done."""
-    return (
-        "Training rows as they are used in the other experiments (regressions hold out test rows "
-        "where no test set is published). Effective rank: ||X||_F^2 / ||X||_2^2 of the matrix as "
-        "published, not centred."
-    )
-
-
-def differs(stored: Results) -> str:
-    """What is not as in the paper."""
-    return (
-        "Several of the paper's sets were not available; the last column names the replacement. "
-        "Non-zeros and effective rank are added."
-    )
-
-
-def findings(stored: Results) -> list[Finding]:
-    """How many sets are of the paper's shape."""
-    found = stored["results"]
-    every = found["same_features"] == found["sets"]
-    return [
-        Finding(
-            "the data sets",
-            f"{count(len(stored['paper']['sets']))} kinds of sets",
-            f"{count(found['same_shape'])} of {count(found['sets'])} have the paper's shape",
-            "reproduced" if every else "not reproduced",
-            f"{count(found['same_features'])} of {count(found['sets'])} sets have the paper's "
-            "number of features; the others are public versions or stand-ins, so figures on them "
-            "compare kinds of work, not the same numbers.",
-        )
-    ]
-
-
-def tables(stored: Results) -> list[Sheet]:
-    """The paper's columns and ours."""
-    quoted = stored["paper"]["sets"]
-    rows = tuple(
-        (
-            row["paper"],
-            f"{count(quoted[row['paper']]['train'])} x {count(quoted[row['paper']]['features'])}",
-            row["set"],
-            f"{count(row['samples'])} x {count(row['features'])}",
-            count(row["nonzeros"]),
-            percent(row["density"]),
-            number(row["effective_rank"]),
-            row["standing"],
-        )
-        for row in stored["results"]["rows"]
-    )
-    columns = (
-        "the paper",
-        "its size",
-        "here",
-        "size",
-        "non-zeros",
-        "density",
-        "effective rank",
-        "compared with the paper's",
-    )
-    return [Sheet("Data sets", columns, rows)]

@@ -10,255 +10,187 @@ from benchmarks.pipeline import cross_validated
 
 import sketchlasso as sl
 from reproduction.barrier import solve_barrier
-from reproduction.baselines import every_fold, one_full_solve
-from reproduction.contenders import CONTENDERS, FULL_BARRIER, FULL_CONIC, clarabel_on_sketch
+from reproduction.contenders import CONTENDERS, clarabel_on_sketch, every_fold, one_full_solve
 from reproduction.data import SEED, SETS, Split, folds, load
-from reproduction.experiment import Finding, Plan, Report, Results
-from reproduction.experiments.table_2_sheets import tables as tables
-from reproduction.words import count, factor, listed, seconds, share
-from reproduction.words import quoted as as_quoted
+from reproduction.experiment import Finding, Plan, Results, Say, Section, Sheet, judged
+from reproduction.paper_figures import PAPER
+from reproduction.words import count, factor, listed, number, quoted, seconds, share
 
 TITLE = "Table 2: cross-validation, full data against sketch"
 
-PEERS = tuple(name for name in CONTENDERS if name not in (FULL_CONIC, FULL_BARRIER))
+PEERS = [name for name in CONTENDERS if not name.startswith("full_")]
 QUICK = {"Gisette": ("digits", "stand-in of the quick form: scikit-learn's digits")}
+FOLDS, FEW_ALPHAS, PENALTY, PEER_RATIO, PEER_TOL = 5, 5, 0.1, 1e-2, 1e-3
+GOAL = 10_000.0
 
 
-def settings(plan: Plan) -> Results:
-    """Sets, grids and limits; the dense set is small enough for a whole solve of the full data."""
-    sets = QUICK if plan.quick else SETS
-    patience, first_rows = {"Gisette": 12.0}, {"Gisette": 1200}
-    return {
-        "quick": plan.quick,
-        "sets": {
-            theirs: {
-                "data": ours,
-                "standing": standing,
-                "first_rows": first_rows.get(theirs, 300),
-                "conic_limit": None if plan.quick else patience.get(theirs, 2.0) * plan.budget,
-            }
-            for theirs, (ours, standing) in sets.items()
-        },
-        # skglm compiles for ten seconds, which the quick form has not.
-        "peers": list(PEERS[:-1] if plan.quick else PEERS),
-        "rows": plan.rows,
-        "rank": 20 if plan.quick else 50,
-        "folds": 5,
-        "alphas": 10 if plan.quick else 100,
-        "few_alphas": 5,
-        "ratio": 1e-3,
-        "peer_ratio": 1e-2,
-        "tol": 1e-6,
-        "peer_tol": 1e-3,
-        "penalty": 0.1,
-        "generic_radius": 0.1,
-        "limit": None if plan.quick else plan.budget,
-        "repeats": 1 if plan.quick else 3,
-        "goal": 10_000.0,
-    }
-
-
-def compute(chosen: Results, report: Report) -> Results:
+def run(plan: Plan, say: Say) -> Section:
     """Every set: ours, generic solvers on the sketch and on the full data, and the peers."""
-    rows = []
-    for theirs, about in chosen["sets"].items():
-        split = load(about["data"], chosen["rows"])
-        row = {"paper": theirs, **about, **_ours(split, chosen), **_generic(split, chosen)}
-        report(f"{about['data']}: ours {row['ours']['seconds']:.2f} s")
-        for key, name, limit in (
-            ("full", FULL_CONIC, about["conic_limit"]),
-            ("full_barrier", FULL_BARRIER, chosen["limit"]),
-        ):
-            # The barrier pays for the square of the rows, so it begins with fewer.
-            fewer = 4 if name == FULL_BARRIER else 1
-            first = {**about, "first_rows": about["first_rows"] // fewer}
-            row[key] = one_full_solve(name, first, chosen, limit)
-            report(f"{about['data']}: {name}, {row[key]['words']}")
-        row |= _factors(row, chosen)
-        row["peers"] = {peer: every_fold(peer, about, chosen, report) for peer in chosen["peers"]}
-        for peer in row["peers"].values():
-            one = peer["seconds"]
-            peer["factor"] = None if one is None else one / row["plain"]["seconds"]
-        rows.append(row)
-    return {
-        "rows": rows,
-        "instances": chosen["folds"] * chosen["alphas"],
-        "few_instances": chosen["folds"] * chosen["few_alphas"],
-        "sets": len(rows),
-        **{
-            kind: {
-                "past_goal": sum((row[kind] or 0.0) >= chosen["goal"] for row in rows),
-                "smallest": min(row[kind] or 0.0 for row in rows),
-                "largest": max(row[kind] or 0.0 for row in rows),
-            }
-            for kind in ("factor_plain", "factor")
-        },
-    }
-
-
-def _ours(split: Split, chosen: Results) -> Results:
-    """Medians of our pipelines: the paper's sketch, and the response-aware one."""
-    common: dict[str, Any] = {"rank": chosen["rank"], "tol": chosen["tol"]}
-    common |= {"n_folds": chosen["folds"], "ratio": chosen["ratio"]}
-    kinds: dict[str, dict[str, Any]] = {
-        "plain": {"method": "randomized", "radius": "0.1*spectral", "alphas": chosen["alphas"]},
-        "ours": {"method": "response", "radius": "realised", "alphas": chosen["alphas"]},
-        "few": {"method": "randomized", "radius": "0.1*spectral", "alphas": chosen["few_alphas"]},
-    }
-    found = {}
-    for name, own in kinds.items():
-        cross_validated(split, **common, **{**own, "alphas": chosen["few_alphas"]})  # compiles
-        runs = [cross_validated(split, **common, **own) for _ in range(chosen["repeats"])]
-        found[name] = {
-            **runs[-1].row(),
-            "seconds": float(np.median([run.seconds for run in runs])),
+    rank, alphas = (20, 10) if plan.quick else (50, 100)
+    rows = [
+        {
+            "paper": theirs,
+            "data": data,
+            "standing": standing,
+            **_one_set(data, rank, alphas, plan, say),
         }
-    return {"samples": split.X.shape[0], "features": split.X.shape[1], **found}
-
-
-def _generic(split: Split, chosen: Results) -> Results:
-    """One problem of the first fold on the sketch, by the solvers of the paper's class."""
-    made = sl.sketch(split.X, rank=chosen["rank"], method="power", random_state=SEED)
-    first = sl.splitter_rows(folds(len(split.y), chosen["folds"])[:1], len(split.y))
-    radius = chosen["generic_radius"] * made.radius
-    build: dict[str, Any] = {"radii": [radius], "rows": first}
-    largest = float(sl.build_problems(made, split.y, alphas=1, **build).batch.alpha[0])
-    problem = sl.build_problems(made, split.y, alphas=[chosen["penalty"] * largest], **build).batch
-    conic = timed(lambda: clarabel_on_sketch(problem))
-    barrier = solve_barrier(problem, chosen["tol"])
-    return {
-        "generic": {
-            "sketch_seconds": made.cost.seconds,
-            "conic": {"seconds": conic.seconds, "gap": conic.value["gap"]},
-            "barrier": {
-                "seconds": barrier.seconds,
-                "gap": barrier.relative_gap,
-            },
-        }
-    }
-
-
-def _factors(row: Results, chosen: Results) -> Results:
-    """Saving factors: instances times one full solve, over our time for all of them."""
-    instances, few = (chosen["folds"] * chosen[key] for key in ("alphas", "few_alphas"))
-    one, barrier, generic = row["full"]["one"], row["full_barrier"]["one"], row["generic"]
-    sketched = generic["sketch_seconds"] + instances * generic["conic"]["seconds"]
-    if one is None:
-        nothing = dict.fromkeys(("full_seconds", "factor", "factor_plain", "factor_few"))
-        nothing |= {"factor_barrier": None, "barrier_seconds": None}
-        return {**nothing, "generic_seconds": sketched, "factor_generic": None}
-    return {
-        "full_seconds": instances * one,
-        "barrier_seconds": None if barrier is None else instances * barrier,
-        "generic_seconds": sketched,
-        "factor": instances * one / row["ours"]["seconds"],
-        "factor_plain": instances * one / row["plain"]["seconds"],
-        "factor_few": few * one / row["few"]["seconds"],
-        "factor_generic": instances * one / sketched,
-        "factor_barrier": None if barrier is None else instances * barrier / row["ours"]["seconds"],
-    }
-
-
-def protocol(stored: Results) -> str:
-    """What was done."""
-    chosen, found = stored["settings"], stored["results"]
-    return (
-        f"Ours: sketch of rank {chosen['rank']}, {chosen['folds']} folds x {chosen['alphas']} "
-        f"penalties down to {chosen['ratio']:g} of the largest ({count(found['instances'])} "
-        f"problems, relative gap {chosen['tol']:g}), scores on held-out rows and the refit; wall "
-        f"time, median of {chosen['repeats']}. Full model: Clarabel, a generic second-order solver "
-        "of Mosek's class, solves one square-root LASSO on the training rows of the first fold at "
-        f"{chosen['penalty']:g} of the largest penalty; the loop is that time multiplied by the "
+        for theirs, (data, standing) in (QUICK if plan.quick else SETS).items()
+    ]
+    standings = "; ".join(f"{row['paper']}: {row['standing']}" for row in rows)
+    problems, few = FOLDS * alphas, FOLDS * FEW_ALPHAS
+    return Section(
+        f"Ours: sketch of rank {rank}, {FOLDS} folds x {alphas} penalties down to 0.001 of the "
+        f"largest ({count(problems)} problems, relative gap 1e-6), scores on held-out rows and the "
+        "refit; wall time, median of the repeats. Full model: Clarabel, a generic second-order "
+        "solver of Mosek's class, solves one square-root LASSO on the training rows of the first "
+        f"fold at {PENALTY:g} of the largest penalty; the loop is that time multiplied by the "
         "number of problems, an extrapolation. Where it does not finish within its limit it is "
         "timed on fewer rows and extended in proportion to the rows, a lower bound: the measured "
         "growth is faster. Our barrier on the full data is timed the same way, on rows rotated by "
         "an exact decomposition. The peers solve LASSO paths (skglm: the square-root LASSO) on the "
-        f"same folds, {chosen['alphas']} penalties down to {chosen['peer_ratio']:g} of the "
-        "largest, "
-        f"tol {chosen['peer_tol']:g}."
+        f"same folds, {alphas} penalties down to {PEER_RATIO:g} of the largest, tol {PEER_TOL:g}.",
+        f"{standings}. Clarabel instead of Mosek. The paper does not say how many penalties it "
+        "tried; a sketch pays more the more problems share it, so the factor for few penalties is "
+        "given too. Peers get a shallower grid of penalties than ours, in their favour.",
+        [*(_saving(row, problems, few) for row in rows), _goal(rows), _against_peers(rows)],
+        [_main(rows, problems), _arithmetic(rows, problems, few), _peers(rows), _scores(rows)],
+        results=rows,
     )
 
 
-def differs(stored: Results) -> str:
-    """What is not as in the paper."""
-    sets = [f"{row['paper']}: {row['standing']}" for row in stored["results"]["rows"]]
-    return (
-        f"{'; '.join(sets)}. Clarabel instead of Mosek. The paper does not say how many penalties "
-        "it tried; a sketch pays more the more problems share it, so the factor for few penalties "
-        "is given too. Peers get a shallower grid of penalties than ours, in their favour."
-    )
+def _one_set(data: str, rank: int, alphas: int, plan: Plan, say: Say) -> Results:
+    split = load(data, plan.rows)
+    row: Results = {"shape": f"{split.X.shape[0]:,} x {split.X.shape[1]:,}"}
+    row |= _ours(split, rank, alphas, 1 if plan.quick else 3) | _generic(split, rank)
+    say(f"{data}: ours {row['ours']['seconds']:.2f} s")
+    # The dense set is small enough for a whole solve of the full data.
+    dense = data == "gisette_like"
+    budget = None if plan.quick else plan.budget
+    patience = None if budget is None else budget * (12.0 if dense else 2.0)
+    first = 1200 if dense else 300
+    task: Results = {"data": data, "rows": plan.rows, "folds": FOLDS, "penalty": PENALTY}
+    task |= {"alphas": alphas, "ratio": PEER_RATIO, "tol": PEER_TOL}
+    # The barrier pays for the square of the rows, so it begins with fewer.
+    row["full"] = one_full_solve("full_conic", {**task, "first_rows": first}, patience)
+    row["barrier"] = one_full_solve("full_barrier", {**task, "first_rows": first // 4}, budget)
+    say(f"{data}: Clarabel, {row['full']['words']}; barrier, {row['barrier']['words']}")
+    problems, one, sketched = FOLDS * alphas, row["full"]["one"], row["conic"]["seconds"]
+    row["generic_seconds"] = row["power_seconds"] + problems * sketched
+    row["full_seconds"] = None if one is None else problems * one
+    row["barrier_seconds"] = row["barrier"]["one"] and problems * row["barrier"]["one"]
+    row["factors"] = {
+        "plain": _ratio(row["full_seconds"], row["plain"]["seconds"]),
+        "ours": _ratio(row["full_seconds"], row["ours"]["seconds"]),
+        "generic": _ratio(row["full_seconds"], row["generic_seconds"]),
+        "few": _ratio(one and FOLDS * FEW_ALPHAS * one, row["few"]["seconds"]),
+        "barrier": _ratio(row["barrier_seconds"], row["ours"]["seconds"]),
+    }
+    row["peers"] = {}
+    # skglm compiles for ten seconds, which the quick form has not.
+    for name in PEERS[:-1] if plan.quick else PEERS:
+        peer = every_fold(name, task, budget)
+        peer["factor"] = _ratio(peer["seconds"], row["plain"]["seconds"])
+        row["peers"][name] = peer
+        say(f"{data}: {name}, {seconds(peer['seconds'])} {peer['failure']}")
+    return row
 
 
-def findings(stored: Results) -> list[Finding]:
-    """Saving factors, set by set, then the goal and the peers."""
-    rows = stored["results"]["rows"]
-    return [*(_saving(stored, row) for row in rows), _goal(stored), _against_peers(stored)]
+def _ratio(theirs: float | None, ours: float) -> float | None:
+    return None if theirs is None else theirs / ours
 
 
-def _saving(stored: Results, row: Results) -> Finding:
+def _ours(split: Split, rank: int, alphas: int, repeats: int) -> Results:
+    """Medians of our pipelines: the paper's sketch, the response-aware one, few penalties."""
+    paper = {"method": "randomized", "radius": "0.1*spectral"}
+    kinds: dict[str, tuple[int, dict[str, Any]]] = {
+        "plain": (alphas, paper),
+        "ours": (alphas, {"method": "response", "radius": "realised"}),
+        "few": (FEW_ALPHAS, paper),
+    }
+    result = {}
+    for name, (penalties, options) in kinds.items():
+        cross_validated(split, rank=rank, alphas=FEW_ALPHAS, **options)  # compiles
+        runs = [
+            cross_validated(split, rank=rank, alphas=penalties, **options) for _ in range(repeats)
+        ]
+        middle = float(np.median([run.seconds for run in runs]))
+        result[name] = {**runs[-1].row(), "seconds": middle}
+    return result
+
+
+def _generic(split: Split, rank: int) -> Results:
+    """One problem of the first fold on the sketch, by the solvers of the paper's class."""
+    made = sl.sketch(split.X, rank=rank, method="power", random_state=SEED)
+    first = sl.splitter_rows(folds(len(split.y), FOLDS)[:1], len(split.y))
+    build: dict[str, Any] = {"radii": [0.1 * made.radius], "rows": first}
+    largest = float(sl.build_problems(made, split.y, alphas=1, **build).batch.alpha[0])
+    problem = sl.build_problems(made, split.y, alphas=[PENALTY * largest], **build).batch
+    conic, barrier = timed(lambda: clarabel_on_sketch(problem)), solve_barrier(problem)
+    return {
+        "power_seconds": made.cost.seconds,
+        "conic": {"seconds": conic.seconds, "gap": conic.value["gap"]},
+        "sketched_barrier": {"seconds": barrier.seconds, "gap": barrier.relative_gap},
+    }
+
+
+def _saving(row: Results, problems: int, few: int) -> Finding:
     """Like with like: the sketch of the paper, with our default solver on it."""
-    found, at_least = stored["results"], row["full"]["at_least"]
-    theirs = stored["paper"]["sets"][row["paper"]]["factor"]
-    if row["factor_plain"] is None:
-        why = f"Clarabel solved nothing within its limit: {row['full']['words']}"
-    else:
+    at_least, factors = row["full"]["at_least"], row["factors"]
+    theirs = PAPER["table_2"]["sets"][row["paper"]]["factor"]
+    why = f"Clarabel solved nothing within its limit: {row['full']['words']}"
+    if factors["plain"] is not None:
         why = (
-            f"{count(found['instances'])} problems x {seconds(row['full']['one'])} for one on the "
-            f"full data{' (lower bound)' if at_least else ''} = {seconds(row['full_seconds'])} "
+            f"{count(problems)} problems x {seconds(row['full']['one'])} for one on the full data"
+            f"{' (lower bound)' if at_least else ''} = {seconds(row['full_seconds'])} "
             f"(extrapolated), against {seconds(row['plain']['seconds'])} on the paper's sketch "
             "with our default solver, measured. Our own sketch, which knows the response (F1 "
             f"{share(row['ours']['test_f1'])} against {share(row['plain']['test_f1'])}), takes "
-            f"{seconds(row['ours']['seconds'])}: {factor(row['factor'], at_least)}. "
-            f"With Clarabel on the sketch too: {factor(row['factor_generic'], at_least)}; with our "
+            f"{seconds(row['ours']['seconds'])}: {factor(factors['ours'], at_least)}. "
+            f"With Clarabel on the sketch too: {factor(factors['generic'], at_least)}; with our "
             "barrier on the full data and our own sketch: "
-            f"{factor(row['factor_barrier'], row['full_barrier']['at_least'])}; with only "
-            f"{count(found['few_instances'])} problems: {factor(row['factor_few'], at_least)}."
+            f"{factor(factors['barrier'], row['barrier']['at_least'])}; with only "
+            f"{count(few)} problems: {factor(factors['few'], at_least)}."
         )
     return Finding(
         f"saving factor on {row['paper']} ({row['data']})",
-        as_quoted(theirs, " x"),
-        f"{factor(row['factor_plain'], at_least)} (extrapolated)",
-        "better" if (row["factor_plain"] or 0.0) > theirs else "not reproduced",
+        quoted(theirs, " x"),
+        f"{factor(factors['plain'], at_least)} (extrapolated)",
+        judged((factors["plain"] or 0.0) > theirs),
         why,
         timing=True,
     )
 
 
-def _goal(stored: Results) -> Finding:
+def _goal(rows: list[Results]) -> Finding:
     """Whether the saving is past our own goal, which is far above the paper's factors."""
-    found, goal = stored["results"], stored["settings"]["goal"]
-    theirs = [one["factor"] for one in stored["paper"]["sets"].values()]
-    plain, own = found["factor_plain"], found["factor"]
+    theirs = [one["factor"] for one in PAPER["table_2"]["sets"].values()]
+    plain, ours = ([row["factors"][key] or 0.0 for row in rows] for key in ("plain", "ours"))
     short = [
-        f"{row['data']} ({factor(row['factor_plain'], row['full']['at_least'])}, "
-        f"{count(row['features'])} features)"
-        for row in found["rows"]
-        if (row["factor_plain"] or 0.0) < goal
+        f"{row['data']} ({factor(row['factors']['plain'], row['full']['at_least'])})"
+        for row in rows
+        if (row["factors"]["plain"] or 0.0) < GOAL
     ]
     return Finding(
-        f"a saving past {factor(goal)}, our own goal",
-        f"{as_quoted(min(theirs))} to {as_quoted(max(theirs), ' x')}",
-        f"{count(plain['past_goal'])} of {count(found['sets'])} sets, extrapolated; "
-        f"{factor(plain['smallest'])} to {factor(plain['largest'])}",
-        "not reproduced" if short else "better",
+        f"a saving past {factor(GOAL)}, our own goal",
+        f"{quoted(min(theirs))} to {quoted(max(theirs), ' x')}",
+        f"{count(len(rows) - len(short))} of {count(len(rows))} sets, extrapolated; "
+        f"{factor(min(plain))} to {factor(max(plain))}",
+        judged(not short),
         f"{f'Short of it: {listed(short)}' if short else 'Every set is past it'}. With our own "
-        f"sketch, of which every fold gets its own, {count(own['past_goal'])} of "
-        f"{count(found['sets'])}: {factor(own['smallest'])} to {factor(own['largest'])}.",
+        "sketch, of which every fold gets its own: "
+        f"{factor(min(ours))} to {factor(max(ours))}.",
         timing=True,
     )
 
 
-def _against_peers(stored: Results) -> Finding:
-    found = stored["results"]
+def _against_peers(rows: list[Results]) -> Finding:
     best = []
-    for row in found["rows"]:
+    for row in rows:
         known = {name: peer for name, peer in row["peers"].items() if peer["seconds"] is not None}
         if known:
             name = min(known, key=lambda peer: known[peer]["seconds"])
-            peer = known[name]
-            best.append(
-                f"{factor(peer['factor'], peer['at_least'])} against {name} on {row['data']}"
-            )
+            times = factor(known[name]["factor"], known[name]["at_least"])
+            best.append(f"{times} against {name} on {row['data']}")
     return Finding(
         "against today's fast solvers",
         "not given",
@@ -267,3 +199,83 @@ def _against_peers(stored: Results) -> Finding:
         "Cross-validation on the paper's sketch against the fastest LASSO package on each set, "
         "which is a far harder baseline than a generic second-order solver.",
     )
+
+
+def _main(rows: list[Results], problems: int) -> Sheet:
+    columns = (
+        "the paper", "here", "size", "full: one solve", f"full: x {count(problems)}",
+        "sketch + Clarabel", "the paper's sketch, default solver", "ours",
+        "saving factor, the paper's sketch", "saving factor, ours", "the paper's",
+    )  # fmt: skip
+    table = [
+        (
+            row["paper"],
+            row["data"],
+            row["shape"],
+            seconds(row["full"]["one"], at_least=row["full"]["at_least"]),
+            seconds(row["full_seconds"], True, row["full"]["at_least"]),
+            seconds(row["generic_seconds"], True),
+            seconds(row["plain"]["seconds"]),
+            seconds(row["ours"]["seconds"]),
+            factor(row["factors"]["plain"], row["full"]["at_least"]),
+            factor(row["factors"]["ours"], row["full"]["at_least"]),
+            quoted(PAPER["table_2"]["sets"][row["paper"]]["factor"], " x"),
+        )
+        for row in rows
+    ]
+    return Sheet("Cross-validation (~ extrapolated, >= lower bound)", columns, table)
+
+
+def _arithmetic(rows: list[Results], problems: int, few: int) -> Sheet:
+    columns = (
+        "data", "full data by", "measured", "one solve, all rows", f"x {count(problems)}",
+        "over ours", "over the paper's sketch", "over the sketch with Clarabel",
+        f"for {count(few)} problems",
+    )  # fmt: skip
+    table: list[tuple[Any, ...]] = []
+    for row in rows:
+        for name, key, whole, compared in (
+            ("Clarabel", "full", "full_seconds", ("ours", "plain", "generic", "few")),
+            ("our barrier", "barrier", "barrier_seconds", ("barrier", None, None, None)),
+        ):
+            solve, bound = row[key], row[key]["at_least"]
+            times = (seconds(solve["one"], at_least=bound), seconds(row[whole], True, bound))
+            factors = [factor(row["factors"][one], bound) if one else "-" for one in compared]
+            table.append((row["data"], name, solve["words"], *times, *factors))
+    return Sheet("The arithmetic of the factors (each rests on one timed solve)", columns, table)
+
+
+def _peers(rows: list[Results]) -> Sheet:
+    columns = ("data", "peer", "folds finished", "seconds", "over the paper's sketch", "remark")
+    table = [
+        (
+            row["data"],
+            name,
+            peer["folds"],
+            seconds(peer["seconds"], peer.get("extrapolated", False), peer["at_least"]),
+            factor(peer["factor"], peer["at_least"]),
+            peer["failure"] or "-",
+        )
+        for row in rows
+        for name, peer in row["peers"].items()
+    ]
+    return Sheet("Peers on the full data, all folds (~ extrapolated from some)", columns, table)
+
+
+def _scores(rows: list[Results]) -> Sheet:
+    columns = (
+        "data", "F1, the paper's sketch", "F1, ours", "worst gap", "worst gap, ours",
+        "gap, Clarabel on the sketch", "gap, barrier on the sketch", "one solve, Clarabel",
+        "one solve, barrier",
+    )  # fmt: skip
+    table = [
+        (
+            row["data"],
+            *(share(row[key]["test_f1"]) for key in ("plain", "ours")),
+            *(number(row[key]["worst_gap"], 2) for key in ("plain", "ours")),
+            *(number(row[key]["gap"], 2) for key in ("conic", "sketched_barrier")),
+            *(seconds(row[key]["seconds"]) for key in ("conic", "sketched_barrier")),
+        )
+        for row in rows
+    ]
+    return Sheet("F1 on test rows and gaps; one solve on the sketch", columns, table)

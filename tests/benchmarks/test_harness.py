@@ -1,4 +1,4 @@
-"""Peers under a time limit: what they return, and that their processes end."""
+"""Peers under a time limit: what they return, what is left of them, and that they end."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 import time
 from functools import partial
 
-from benchmarks.harness import run_limited
+from benchmarks.harness import run_limited, run_steps
 
 KILLED = (
     "from benchmarks.harness import run_limited; "
@@ -25,11 +25,10 @@ def sleeper(path):
     return partial(time.sleep, 300)
 
 
-def wait_for(condition):
-    limit = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.05)
+def counter():
+    yield "ready"
+    yield from (1, 2)
+    time.sleep(300)
 
 
 def is_running(process):
@@ -40,19 +39,22 @@ def is_running(process):
         return False
 
 
-def test_a_peer_returns_its_value_or_says_that_it_took_too_long(tmp_path):
+def test_a_peer_returns_its_value_or_the_steps_it_finished_in_time():
     assert run_limited(adder, (2, 3), 60).value == 5
-    late = run_limited(sleeper, (str(tmp_path / "pid"),), 0.2)
-    assert late.failure == "over 0.2 s"
+    late = run_steps(counter, (), 0.5)
+    assert (late.ready, late.done, late.failure) == ("ready", [1, 2], "over 0.5 s")
 
 
 def test_a_peer_ends_with_a_benchmark_that_is_killed(tmp_path):
     path = tmp_path / "pid"
     benchmark = subprocess.Popen([sys.executable, "-c", KILLED.format(str(path))])
-    try:
-        wait_for(lambda: path.exists() and path.read_text().endswith("\n"))
-    finally:
-        benchmark.send_signal(signal.SIGKILL)
-        benchmark.wait()
+    limit = time.monotonic() + 60
+    while not (path.exists() and path.read_text().endswith("\n")):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    benchmark.send_signal(signal.SIGKILL)
+    benchmark.wait()
     peer = int(path.read_text())
-    wait_for(lambda: not is_running(peer))
+    while is_running(peer):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
