@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from sketchlasso.data.digest import digest_of_rows
 from sketchlasso.data.storage import CHUNK, dense_product, is_sparse, storage_of
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
@@ -25,7 +26,7 @@ class Survey:
 
     `sums` (n,) are those of the columns, `spreads` (n,) their squared deviations from the means
     of these rows, `squares` the sum of all squared entries, `stored` the number of stored entries,
-    and `digests` those of the blocks, in order.
+    and `digest` the digest of the rows, see :mod:`sketchlasso.data.digest`.
     """
 
     rows: int
@@ -33,7 +34,7 @@ class Survey:
     spreads: FloatArray
     squares: float
     stored: int
-    digests: tuple[str, ...]
+    digest: int
 
     def __add__(self, other: Survey) -> Survey:
         rows = self.rows + other.rows
@@ -46,7 +47,7 @@ class Survey:
             self.spreads + other.spreads + share * apart**2,
             self.squares + other.squares,
             self.stored + other.stored,
-            self.digests + other.digests,
+            self.digest + other.digest,
         )
 
     def deviations(self, means: FloatArray) -> FloatArray:
@@ -59,8 +60,8 @@ def of_storage(entries: Any, method: str, *arguments: Any) -> Any:
     return getattr(storage_of(entries), method)(*arguments)
 
 
-def survey(entries: Any) -> Survey:
-    """Return the survey of a block."""
+def survey(entries: Any, first: int) -> Survey:
+    """Return the survey of a block that begins at row `first` of X."""
     storage = storage_of(entries)
     sums = storage.column_sums()
     rows = entries.shape[0]
@@ -71,7 +72,7 @@ def survey(entries: Any) -> Survey:
         storage.column_deviations(sums / max(rows, 1)),
         float(storage.squared_norm()),
         int(stored),
-        (storage.fingerprint(),),
+        digest_of_rows(entries, first),
     )
 
 

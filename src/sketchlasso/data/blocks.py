@@ -248,9 +248,9 @@ class BlockMatrix:
         return np.asarray(self.run_sum(at_blocks.sums_of_rows, (), each))
 
     def surveyed(self) -> at_blocks.Survey:
-        """Return sums, spreads, squares and digests of the blocks: one pass, the first time."""
+        """Return sums, spreads, squares and the digest: one pass, the first time."""
         if self._survey is None:
-            self._survey = self.run_sum(at_blocks.survey)
+            self._survey = self.run_sum(at_blocks.survey, (), [(int(i),) for i in self.edges[:-1]])
         return self._survey
 
     @property

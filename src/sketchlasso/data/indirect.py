@@ -9,7 +9,6 @@ import numpy as np
 from sketchlasso.data import block_work as at_blocks
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.protocol import Storage
-from sketchlasso.data.storage import new_digest
 from sketchlasso.types import FloatArray, RealArray
 
 
@@ -73,10 +72,3 @@ class BlockStorage(Storage):
         """Return the weighted squared deviations of each row from `means`."""
         work = ("row_deviations", means, weights)
         return np.concatenate(self.matrix.run_collect(at_blocks.of_storage, work))
-
-    def fingerprint(self) -> str:
-        """Return a digest of the blocks' digests; it depends on how X is cut."""
-        digest = new_digest("blocks", self.shape, self.matrix.dtype)
-        for part in self.matrix.surveyed().digests:
-            digest.update(part.encode())
-        return digest.hexdigest()

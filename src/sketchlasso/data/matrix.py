@@ -16,6 +16,7 @@ import numpy as np
 
 from sketchlasso.data.block_work import Triangle, orthogonal_product, product_triangle
 from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.data.digest import digest_of_rows, digest_words
 from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.protocol import Storage
 from sketchlasso.data.storage import DenseStorage, SparseStorage, storage_of
@@ -145,6 +146,11 @@ class DataMatrix:
         return means if means is None or self.offsets is None else means - self.offsets
 
     @property
+    def block_transform(self) -> ColumnTransform:
+        """Centring and scaling of the entries in :attr:`blocks`."""
+        return ColumnTransform(self._means, self.transform.scales)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Samples and features, (m, n)."""
         return self.storage.shape
@@ -250,14 +256,18 @@ class DataMatrix:
         return np.asarray(np.abs(means) * np.sqrt(self.shape[0] * weights))
 
     def fingerprint(self) -> str:
-        """Return a digest of X, before centring and scaling.
-
-        The digest covers shape, floating type and entries; it depends on whether X is dense,
-        CSR or CSC, and on how it is cut into blocks.
-        """
-        if self.storage.fused:
+        """Return a digest of X, before centring and scaling, however it is stored or cut."""
+        if isinstance(self.storage, BlockStorage):
             self._count_survey()
-        return self.storage.fingerprint()
+            return digest_words(self.storage.matrix.surveyed().digest, self.shape)
+        return digest_words(digest_of_rows(self.storage.matrix, 0), self.shape)
+
+    def dense(self) -> RealArray:
+        """Return the entries (m, n) of A, for matrices with one short side."""
+        m, n = self.shape
+        if n <= m:
+            return self.matmat(np.eye(n, dtype=self.dtype))
+        return self.rmatmat(np.eye(m, dtype=self.dtype)).T
 
     def _count_survey(self) -> None:
         """Count the pass that sums over columns need, unless they are known already."""
@@ -312,7 +322,6 @@ def fingerprint(X: MatrixLike) -> str:
     Returns
     -------
     str
-        Of shape, floating type and entries; it depends on whether X is dense, CSR or CSC, and
-        on how it is cut into blocks.
+        Of shape and entries, however X is stored or cut into blocks.
     """
     return DataMatrix.of(X).fingerprint()

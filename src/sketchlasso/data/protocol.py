@@ -57,6 +57,3 @@ class Storage(Protocol):
 
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return sum_j weights_j (x_ij - means_j)^2 for every row i, of shape (m,)."""
-
-    def fingerprint(self) -> str:
-        """Return a digest of shape, type and entries."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -27,11 +26,6 @@ THREADED_WORK = 4_000_000
 SPARSE, MANY_COLUMNS, SOME_COLUMNS, MOST_ENTRIES = 32, 16, 3, 1 << 24
 
 Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
-
-
-def new_digest(*header: object) -> hashlib._Hash:
-    """Return a SHA-256 of the header's words, to be continued."""
-    return hashlib.sha256("|".join(str(part) for part in header).encode())
 
 
 def sum_of_squares(values: RealArray) -> float:
@@ -118,13 +112,6 @@ class DenseStorage(Storage):
         """Return X diag(weights) X'."""
         block = np.asarray(self.matrix, dtype=np.float64)
         return np.asarray((block * weights) @ block.T)
-
-    def fingerprint(self) -> str:
-        """Return a digest that memory layout and byte order do not change."""
-        digest = new_digest("dense", self.shape, self.dtype)
-        for _, block in self.blocks():
-            digest.update(block.data)
-        return digest.hexdigest()
 
 
 class SparseStorage(Storage):
@@ -214,21 +201,6 @@ class SparseStorage(Storage):
         matrix = self.matrix.astype(np.float64)
         gram: FloatArray = (matrix @ sparse.diags_array(weights) @ matrix.T).toarray()
         return gram
-
-    def fingerprint(self) -> str:
-        """Return a digest that the width of the indices does not change."""
-        matrix = self.matrix
-        wide = max(*self.shape, len(matrix.data)) > np.iinfo(np.int32).max
-        index_type = np.dtype(np.int64 if wide else np.int32)
-        digest = new_digest(matrix.format, self.shape, self.dtype)
-        for array, kind in (
-            (matrix.indptr, index_type),
-            (matrix.indices, index_type),
-            (matrix.data, self.dtype),
-        ):
-            for start in range(0, len(array), CHUNK):
-                digest.update(np.ascontiguousarray(array[start : start + CHUNK], dtype=kind).data)
-        return digest.hexdigest()
 
 
 def storage_of(entries: Any) -> DenseStorage | SparseStorage:

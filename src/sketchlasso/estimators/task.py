@@ -31,7 +31,7 @@ from sketchlasso.results.path import Problem
 from sketchlasso.results.radius import radius_policies
 from sketchlasso.sketches import Sketch, extend_sketch
 from sketchlasso.sketches import sketch as make_sketch
-from sketchlasso.sketches.matching import check_sketch_shape
+from sketchlasso.sketches.sketch import check_sketch_of, check_sketch_shape
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # A sketch saves nothing where the smaller side of X is at most this.
@@ -354,6 +354,8 @@ def automatic_method(
 def _check_ready(sketch: Sketch, data: Prepared) -> None:
     """Refuse a ready sketch of another shape, or together with standardisation."""
     check_sketch_shape(sketch, data.X.shape)
+    if data.x_unit != 1.0:  # elsewhere the search compares the sketch with X
+        check_sketch_of(sketch, in_units(data.X, 1.0 / data.x_unit))
     if data.scales is not None:
         raise InvalidInputError(
             "standardize=True cannot be combined with a ready sketch, which has scales of its own "

@@ -21,7 +21,6 @@ from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing
 from sketchlasso.exact import solve_many
 from sketchlasso.instances.build import excluded_rows
 from sketchlasso.linalg.device import CPU
-from sketchlasso.linalg.operator import as_dense
 from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.solvers import Settings, Status, solve_or_raise
@@ -87,7 +86,7 @@ def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
     # All but constant columns, which hold the rounding of their means, have mean square one.
     constant = np.abs(A.column_lengths() / m - 1.0) > 1e-3
     if m <= n:
-        dense = as_dense(A)
+        dense = A.dense()
         P = (dense - dense.mean(axis=0)).T  # less the rounding that the means left in the sums
     else:
         P = A.triangle(np.eye(n)).T

@@ -34,7 +34,7 @@ from sketchlasso.results.entering import first_to_enter
 from sketchlasso.results.path import Grid, Problem
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches import sketch as make_sketch
-from sketchlasso.sketches.matching import check_sketch_shape
+from sketchlasso.sketches.sketch import check_sketch_shape
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray
 from sketchlasso.warn import warn_user

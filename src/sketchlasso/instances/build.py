@@ -19,7 +19,7 @@ from sketchlasso.problem.optimality import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
 from sketchlasso.sketches import Sketch
-from sketchlasso.sketches.matching import check_sketch
+from sketchlasso.sketches.sketch import check_sketch
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray, SparseRows
 from sketchlasso.warn import warn_user
 

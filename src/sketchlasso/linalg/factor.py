@@ -7,11 +7,6 @@ from scipy import linalg
 
 from sketchlasso.types import FloatArray, RealArray
 
-# Eigenvalues below this share of the largest are rounding noise of a k x k Gram matrix.
-RELATIVE_EIGENVALUE_FLOOR = 1e-13
-# Squared smallest singular value of unit columns, in units of eps, below which Householder is
-# used.
-SMALLEST_SQUARE = 1e5
 # A column whose part outside the span of the others is below this share of its length, in units of
 # eps, depends on them up to rounding.
 LOST_DIRECTION = 100.0
@@ -26,8 +21,8 @@ def psd_root(K: FloatArray) -> tuple[FloatArray, FloatArray]:
     tiny eigenvalues set to zero so that directions without data have no weight.
     """
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    keep = values > RELATIVE_EIGENVALUE_FLOOR * max(values.max(initial=0.0), 0.0)
-    roots = np.sqrt(np.where(keep, values, 0.0))
+    large = values > 1e-13 * max(values.max(initial=0.0), 0.0)
+    roots = np.sqrt(np.where(large, values, 0.0))
     inverses = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
     return vectors * roots, (vectors * inverses).T
 
@@ -57,7 +52,7 @@ def triangular_factor(A: RealArray) -> RealArray | None:
     # The pivots may all be far above the smallest singular value; the inverse shows it.
     with np.errstate(over="ignore"):
         inverse = np.linalg.norm(np.linalg.inv(R))
-    if not inverse**2 * SMALLEST_SQUARE * np.finfo(A.dtype).eps < 1.0:
+    if not inverse**2 * 1e5 * np.finfo(A.dtype).eps < 1.0:
         return None
     return np.asarray(R * lengths)
 
@@ -93,23 +88,19 @@ def orthonormal_basis(
     Q = A if overwrite else A.copy()
     for _ in range(rounds):
         R = triangular_factor(Q)
-        if R is None:
-            return _householder_basis(Q, rng)
-        multiply_in_place(Q, np.linalg.inv(R))
+        if R is not None:
+            multiply_in_place(Q, np.linalg.inv(R))
+            continue
+        floor = LOST_DIRECTION * np.finfo(Q.dtype).eps * column_lengths(Q)
+        # A' = R Q' takes place in A's memory, since A is stored by rows; A = Q R needs a copy.
+        R, rows = linalg.rq(Q.T, mode="economic", overwrite_a=True, check_finite=False)
+        Q = np.asarray(rows.T)
+        lost = np.abs(np.diag(R)) <= floor
+        if rng is None or not lost.any():
+            return Q
+        Q[:, lost] = random_directions(rng, len(Q), int(lost.sum()))
+        return orthonormal_basis(Q, overwrite=True)
     return Q
-
-
-def _householder_basis(A: RealArray, rng: np.random.Generator | None) -> RealArray:
-    """Return an orthonormal basis as :func:`orthonormal_basis` does; overwrites A."""
-    floor = LOST_DIRECTION * np.finfo(A.dtype).eps * column_lengths(A)
-    # A' = R Q' takes place in A's memory, since A is stored by rows; A = Q R needs a copy.
-    R, rows = linalg.rq(A.T, mode="economic", overwrite_a=True, check_finite=False)
-    Q = np.asarray(rows.T)
-    lost = np.abs(np.diag(R)) <= floor
-    if rng is None or not lost.any():
-        return Q
-    Q[:, lost] = random_directions(rng, len(Q), int(lost.sum()))
-    return orthonormal_basis(Q, overwrite=True)
 
 
 def random_directions(rng: np.random.Generator, size: int, count: int) -> FloatArray:
@@ -117,33 +108,31 @@ def random_directions(rng: np.random.Generator, size: int, count: int) -> FloatA
     return rng.standard_normal((size, count)) / np.sqrt(size)
 
 
-def singular_form(
-    Q: RealArray, P: RealArray, rank: int | None = None
-) -> tuple[RealArray, RealArray, RealArray]:
-    """Rotate a pair with orthonormal Q (m, d) into the singular vectors of Q P', P (n, d), n >= d.
+def singular_form(P: RealArray, rank: int | None = None) -> tuple[RealArray, RealArray, RealArray]:
+    """Return W (d, k), P W (n, k) and the singular values (k,) of Q P', for orthonormal Q (m, d).
 
-    P = V R with V orthonormal and R = U S W' give P W = V U S and Q P' = (Q W)(P W)', so only
-    the d x d factor R is decomposed.
-
-    Returns the left singular vectors (m, k), the right ones times the singular values (n, k), and
-    the singular values (k,), largest first; k is the rank, d by default.
+    Then Q P' = (Q W)(P W)' with the singular vectors in Q W. P = V R with V orthonormal and
+    R = U S W' give P W = V U S, so only R (d, d) is decomposed; n >= d. k is the rank, d by
+    default.
     """
-    W, values = singular_rotation(P, rank)
-    P = P @ W
-    return Q @ W, P, values
-
-
-def singular_rotation(P: RealArray, rank: int | None = None) -> tuple[RealArray, RealArray]:
-    """Return W (d, k) and the values (k,) that :func:`singular_form` rotates with."""
     _, values, Wt = linalg.svd(_square_factor(P), check_finite=False)
-    return np.ascontiguousarray(Wt[:rank].T), values[:rank]
+    W = np.ascontiguousarray(Wt[:rank].T)
+    P = P @ W
+    signs = signs_of(P)
+    P *= signs
+    return W * signs, P, values[:rank]
+
+
+def signs_of(P: RealArray) -> RealArray:
+    """Return the signs (k,) that make the largest entry of every column of P (n, k) positive."""
+    return np.where(P.max(axis=0) < -P.min(axis=0), -1, 1).astype(P.dtype)
 
 
 def thin_singular_values(P: RealArray) -> RealArray:
     """Return the singular values (k,) of P (n, k), largest first, padded by zeros if n < k."""
     values = np.zeros(P.shape[1], dtype=P.dtype)
-    found = linalg.svdvals(_square_factor(P), check_finite=False)
-    values[: len(found)] = found
+    own = linalg.svdvals(_square_factor(P), check_finite=False)
+    values[: len(own)] = own
     return values
 
 

@@ -19,7 +19,7 @@ from sketchlasso.results.radius import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.reprs import Screen, Shown, left_out_screen
 from sketchlasso.results.sketched import SketchedRows, radius_on, sketch_training_rows
 from sketchlasso.sketches import Sketch
-from sketchlasso.sketches.matching import check_sketch, check_sketch_of
+from sketchlasso.sketches.sketch import check_sketch, check_sketch_of
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
@@ -124,8 +124,8 @@ def leave_one_out(
     """
     check_sketch(sketch, 'for the full problem pass sketch(X, method="exact", center=True)')
     entries = as_rows(X)
-    check_sketch_of(sketch, entries)
     Y = as_responses(y, sketch.n_samples, squared=True)
+    check_sketch_of(sketch, entries, Y)
     if Y.shape[1] != 1:
         raise InvalidInputError(
             f"y has {Y.shape[1]} columns; leave-one-out takes one response, so call it per column"

@@ -38,8 +38,8 @@ from sketchlasso.results.radius import (
     search_radii,
 )
 from sketchlasso.sketches import Sketch
-from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.sketches.response import RowsBase, extend_rows, rows_base
+from sketchlasso.sketches.sketch import check_sketch_of
 from sketchlasso.solvers import Iterates, Settings, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
@@ -48,8 +48,6 @@ Points: TypeAlias = "tuple[IntArray, IntArray, IntArray]"
 
 # With a realised radius the l2 term shrinks with the penalty, and good penalties are small.
 REALISED_RATIO = 1e-3
-# A response is in the span of a sketch if at most this share of it, due to rounding, lies outside.
-HELD = 1e-6
 # The realised radius needs the error of a model to a few digits, and may be far from the typical.
 RADIUS_TOL = 1e-3
 EVALUATIONS = 8
@@ -75,7 +73,7 @@ def sketched_rows(
 ) -> list[SketchedRows]:
     """The sketches on which the row sets are solved, none made from held-out responses."""
     plain = len(rows) == 1 and not len(rows[0].removed) and rows[0].weights is None
-    if not sketch.response_rank or (plain and _holds(sketch, problem.Y)):
+    if plain or not sketch.response_rank:
         bound = any(policy.kind == "spectral" for policy in policies)
         return [
             SketchedRows(sketch.with_spectral_radius(problem.X) if bound else sketch, None, rows)
@@ -85,14 +83,6 @@ def sketched_rows(
         sketch_training_rows(problem, sketch, row_set, policies, base)
         for row_set, base in zip(rows, bases, strict=True)
     ]
-
-
-def _holds(sketch: Sketch, Y: FloatArray) -> bool:
-    """Whether these responses (m, t) are in the span of a sketch of all rows, made from them."""
-    centred = Y - Y.mean(axis=0)
-    Q = np.asarray(sketch.Q)
-    missed = np.linalg.norm(centred - Q @ (Q.T @ centred), axis=0)
-    return bool((missed <= HELD * np.linalg.norm(centred, axis=0)).all())
 
 
 def fold_bases(X: Any, sketch: Sketch, rows: RowSets) -> list[RowsBase]:
@@ -322,7 +312,7 @@ class OnSketch:
         growth: int = 1,
         bases: Sequence[RowsBase] | None = None,
     ) -> None:
-        check_sketch_of(sketch, problem.X)
+        check_sketch_of(sketch, problem.X, problem.Y)
         self.policies = radius_policies(grid.radii, sketch, search=searching)
         grids = grid_on(problem, grid, sketch, self.policies)
         if growth > 1:

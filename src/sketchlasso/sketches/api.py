@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from inspect import Parameter, signature
 from time import perf_counter
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,24 +17,12 @@ from sketchlasso.data.validate import as_factor
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
-from sketchlasso.sketches.frequent_directions import frequent_directions
-from sketchlasso.sketches.options import (
-    DEFAULT_RANK,
+from sketchlasso.sketches.methods import (
     Axis,
     Distribution,
-    RadiusName,
-    SketchOptions,
     Weights,
-    checked_options,
-    checked_radius,
-    checked_rank,
-    checked_tolerance,
-)
-from sketchlasso.sketches.radius import find_radius, sketch_to_tolerance
-from sketchlasso.sketches.response import response
-from sketchlasso.sketches.sketch import Sketch
-from sketchlasso.sketches.subspace import (
     exact,
+    frequent_directions,
     krylov,
     nystrom,
     power,
@@ -42,7 +30,10 @@ from sketchlasso.sketches.subspace import (
     randomized,
     sampling,
 )
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.sketches.radius import RadiusName, find_radius, sketch_to_tolerance
+from sketchlasso.sketches.response import response
+from sketchlasso.sketches.sketch import Sketch, checked_radius
+from sketchlasso.types import is_number, is_whole
 
 SketchMethod: TypeAlias = Literal[
     "power",
@@ -56,27 +47,19 @@ SketchMethod: TypeAlias = Literal[
     "response",
 ]
 
-
-@dataclass(frozen=True)
-class _Method:
-    """How to make factors, and which options that reads."""
-
-    build: Callable[..., Factors]
-    options: tuple[str, ...] = ()
-    needs_response: bool = False
-
-
-METHODS: dict[str, _Method] = {
-    "power": _Method(power, ("n_iter", "oversampling")),
-    "randomized": _Method(randomized, ("n_iter", "oversampling")),
-    "krylov": _Method(krylov, ("n_iter", "oversampling")),
-    "projection": _Method(projection, ("distribution", "oversampling")),
-    "sampling": _Method(sampling, ("axis", "weights", "oversampling")),
-    "nystrom": _Method(nystrom, ("distribution", "oversampling")),
-    "frequent_directions": _Method(frequent_directions, ("oversampling",)),
-    "exact": _Method(exact),
-    "response": _Method(response, ("response_rank", "n_iter", "oversampling"), needs_response=True),
+# The options of a method are the keywords of its function.
+METHODS: dict[str, Callable[..., Factors]] = {
+    "power": power,
+    "randomized": randomized,
+    "krylov": krylov,
+    "projection": projection,
+    "sampling": sampling,
+    "nystrom": nystrom,
+    "frequent_directions": frequent_directions,
+    "exact": exact,
+    "response": response,
 }
+DEFAULT_RANK = 50
 
 
 @spread
@@ -84,7 +67,7 @@ def sketch(
     X: MatrixLike,
     y: ArrayLike | None = None,
     *,
-    rank: int = DEFAULT_RANK,
+    rank: int | None = None,
     tol: float | None = None,
     method: SketchMethod = "randomized",
     center: bool = False,
@@ -108,9 +91,9 @@ def sketch(
         it is in blocks of rows (chunks of a dask array), see :class:`BlockMatrix`.
     y : array-like of shape (m,) or (m, t), optional
         One or several responses, for ``method="response"`` only.
-    rank : int, default 50
+    rank : int, optional
         Number of columns of P and Q, at most min(m, n); with `tol`, the most that may be used.
-        When left out it is min(50, m, n), and min(m, n) for ``method="exact"``.
+        min(50, m, n) by default, and min(m, n) for ``method="exact"``.
     tol : float, optional
         Choose the smallest rank whose radius is at most ``tol * ||X||_2``, X centred and scaled
         as asked. It is an error if `rank` does not suffice.
@@ -121,7 +104,7 @@ def sketch(
         ``"projection"``: range of X times a random matrix; two passes.
         ``"nystrom"``: Nystroem approximation of X X'; three passes.
         ``"sampling"``: span of sampled rows or columns.
-        ``"frequent_directions"``: one pass over row blocks and a second for Q; deterministic.
+        ``"frequent_directions"``: one pass over row blocks, then Q and P; deterministic.
         ``"exact"``: the singular value decomposition; radius 0 at full rank.
         ``"response"``: ``randomized`` for a part of the rank, Krylov directions that start at y
         for the rest; the most accurate regressions for the rank. It has seen y:
@@ -164,63 +147,108 @@ def sketch(
     >>> import numpy as np
     >>> from sketchlasso.sketches import sketch
     >>> X = np.random.default_rng(0).standard_normal((200, 100))
-    >>> found = sketch(X, rank=20, random_state=0)
-    >>> bool(np.linalg.norm(X - found.Q @ found.P.T, 2) <= found.radius)
+    >>> made = sketch(X, rank=20, random_state=0)
+    >>> bool(np.linalg.norm(X - made.Q @ made.P.T, 2) <= made.radius)
     True
     """
     start = perf_counter()
-    options = SketchOptions(n_iter, oversampling, axis, weights, distribution, response_rank)
-    chosen = _chosen_method(method, y, options)
-    default = "realised" if chosen.needs_response else "spectral"
+    given = {
+        "n_iter": n_iter,
+        "oversampling": oversampling,
+        "axis": axis,
+        "weights": weights,
+        "distribution": distribution,
+        "response_rank": response_rank,
+    }
+    options = _checked_options(method, y, {k: v for k, v in given.items() if v is not None})
+    default = "realised" if method == "response" else "spectral"
     bound = checked_radius(default if radius is None else radius)
-    tolerance = checked_tolerance(tol, bound, method)
+    tolerance = _checked_tolerance(tol, bound, method)
     seed = seed_of(random_state)
     A, unit = DataMatrix.in_own_units(X, center=center, scale=scale)
     bound = bound if isinstance(bound, str) or scale else bound / unit
-    largest = checked_rank(rank, A.shape, full=method == "exact")
+    largest = min(A.shape)
+    if rank is None:
+        rank = largest if method == "exact" else min(DEFAULT_RANK, largest)
+    if not is_whole(rank) or not 1 <= rank <= largest:
+        accepted = f"an integer from 1 to {largest} for X of shape {A.shape}"
+        raise unaccepted("rank", rank, accepted)
+    if y is not None:
+        Y = as_responses(y, A.shape[0])
+        options["Y"] = Y / unit_of(float(np.abs(Y).max()))  # only directions matter
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
-    extra = {} if y is None else {"Y": _responses(y, A.shape[0])}
 
     def build(size: int) -> Factors:
-        return chosen.build(A, size, options, factor_rng, **extra)
+        return METHODS[method](A, size, factor_rng, **options)
 
     with A.blas_limit():
         if tolerance is None:
-            factors = build(largest)
-            found = find_radius(A, factors, bound, radius_rng)
+            factors = build(int(rank))
+            size = find_radius(A, factors, bound, radius_rng)
         else:
-            factors, found = sketch_to_tolerance(A, build, largest, tolerance, radius_rng)
-    made = Sketch.made(A, factors, found, method, seed, start, A.fingerprint())
+            factors, size = sketch_to_tolerance(A, build, int(rank), tolerance, radius_rng)
+    made = Sketch.made(A, factors, size, method, seed, start, A.fingerprint())
     return made if unit == 1.0 else made.rescaled(unit, fingerprint(X))
 
 
-def _responses(y: ArrayLike, m: int) -> FloatArray:
-    """Responses (m, t) in units of the largest: only their directions matter."""
-    Y = as_responses(y, m)
-    return Y / unit_of(float(np.abs(Y).max()))
-
-
-def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> _Method:
+def _checked_options(method: str, y: ArrayLike | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options, or refuse a method, a response or options that do not go together."""
     if not isinstance(method, str) or method not in METHODS:
-        raise unaccepted(
-            "method",
-            method,
-            f"one of {', '.join(map(repr, METHODS))}",
-            "for factors of your own use sketch_from_factors",
-        )
-    chosen = METHODS[method]
-    if chosen.needs_response and y is None:
+        names = ", ".join(map(repr, METHODS))
+        remedy = "for factors of your own use sketch_from_factors"
+        raise unaccepted("method", method, f"one of {names}", remedy)
+    if method == "response" and y is None:
         raise InvalidInputError(
-            f"method={method!r} was given without y, but it makes directions from the response; "
+            "method='response' was given without y, but it makes directions from the response; "
             "pass y, or use method='randomized'."
         )
-    if not chosen.needs_response and y is not None:
+    if method != "response" and y is not None:
         raise InvalidInputError(
             f"y was given, but method={method!r} does not use the response; leave y out, or use "
             "method='response'."
         )
-    checked_options(options, method, chosen.options)
-    return chosen
+    keywords = signature(METHODS[method]).parameters.values()
+    usable = [p.name for p in keywords if p.kind == Parameter.KEYWORD_ONLY and p.name != "Y"]
+    names_of = {"axis": Axis, "weights": Weights, "distribution": Distribution}
+    for name, value in options.items():
+        if name not in usable:
+            accepts = f"only {_listed(sorted(usable))}" if usable else "no option"
+            raise InvalidInputError(
+                f"{name}={value!r} was given, but method={method!r} accepts {accepts}; leave "
+                f"{name} out."
+            )
+        if name in names_of:
+            if value not in get_args(names_of[name]):
+                raise unaccepted(name, value, _listed(get_args(names_of[name])))
+            continue
+        smallest = 0 if name == "oversampling" else 1
+        if not is_whole(value) or value < smallest:
+            raise unaccepted(name, value, f"an integer >= {smallest}")
+    return options
+
+
+def _listed(names: Any) -> str:
+    return " or ".join(filter(None, [", ".join(map(repr, names[:-1])), repr(names[-1])]))
+
+
+def _checked_tolerance(tol: object, radius: object, method: str) -> float | None:
+    """Return the relative tolerance on the radius, or None."""
+    if tol is None:
+        return None
+    if method == "response":
+        raise InvalidInputError(
+            f"tol={tol!r} cannot be combined with method='response', whose directions are not "
+            "ordered by their singular values; choose the rank by number, or another method."
+        )
+    if not is_number(tol) or not 0 < float(tol) < 1:
+        accepted = "a number above 0 and below 1, the share of ||X|| that the radius may reach"
+        raise unaccepted("tol", tol, accepted)
+    if radius != "spectral":
+        raise InvalidInputError(
+            f"tol={tol!r} cannot be combined with radius={radius!r}, because a tolerance is kept "
+            "on the spectral radius only; pass radius='spectral' or leave tol out."
+        )
+    return float(tol)
 
 
 def sketch_from_factors(
@@ -263,7 +291,9 @@ def sketch_from_factors(
     dtype = np.result_type(P, Q)
     P, Q = P.astype(dtype), Q.astype(dtype)
     named = checked_radius("spectral" if radius is None and X is not None else radius)
-    values = _singular_values(P, Q)
+    values = np.zeros(P.shape[1], dtype=dtype)
+    small = np.linalg.qr(Q, mode="r") @ np.transpose(np.linalg.qr(P, mode="r"))
+    values[: min(small.shape)] = linalg.svdvals(small)
     if X is None:
         if isinstance(named, str) or center or scale:
             raise InvalidInputError(
@@ -278,16 +308,6 @@ def sketch_from_factors(
             "(n_features, rank) and Q of shape (n_samples, rank)."
         )
     seed = seed_of(random_state)
-    rng = np.random.default_rng(seed)
     factors = Factors(Q, P, values, projected=False)
-    found = find_radius(A, factors, named, rng)
-    return Sketch.made(A, factors, found, "user", seed, start, A.fingerprint())
-
-
-def _singular_values(P: RealArray, Q: RealArray) -> RealArray:
-    left, right = np.linalg.qr(Q, mode="r"), np.linalg.qr(P, mode="r")
-    small = left @ np.transpose(right)
-    values = np.zeros(P.shape[1], dtype=P.dtype)
-    found = linalg.svdvals(small)
-    values[: len(found)] = found
-    return values
+    size = find_radius(A, factors, named, np.random.default_rng(seed))
+    return Sketch.made(A, factors, size, "user", seed, start, A.fingerprint())

@@ -1,21 +1,16 @@
-"""The thin factors that every method makes, and the two ways to make them."""
+"""The thin factors that every method makes, the two ways to make them, and what they leave of A."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor
-from sketchlasso.linalg.factor import orthonormal_basis, singular_form, singular_rotation
-from sketchlasso.linalg.operator import ImplicitResidual, LowRankResidual
+from sketchlasso.linalg.factor import orthonormal_basis, singular_form
 from sketchlasso.types import RealArray
-
-# Units in the last place, times the condition of A V, that one round of orthonormalising may
-# lose, and beyond which nothing is left of the smallest directions.
-ONE_ROUND = 1e-11
-HOPELESS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +24,7 @@ class Factors:
     # Number of trailing columns that were made from responses. The pair is in singular form only
     # where it is 0.
     response_rank: int = 0
-    # Whether Q P' is QQ'A or A V V', as all methods make it; the radius then costs fewer passes.
+    # Whether Q P' is QQ'A, as all methods make it; the radius then costs fewer passes.
     projected: bool = True
 
     @property
@@ -52,68 +47,90 @@ class Factors:
 
 def factors_from_left(A: DataMatrix, Q: RealArray, rank: int) -> Factors:
     """Project A onto orthonormal Q (m, d), d >= rank: P = A'Q is the best P for that Q."""
-    return Factors(*singular_form(Q, A.rmatmat(Q), rank))
+    W, P, values = singular_form(A.rmatmat(Q), rank)
+    return Factors(Q @ W, P, values)
 
 
 def factors_from_right(A: DataMatrix, V: RealArray, rank: int) -> Factors:
-    """Sketch A from any V (n, d): Q spans A V, then P = A'Q. Tall A in blocks keep Q = A W."""
+    """Sketch A from any V (n, d): Q spans A V, then P = A'Q. Tall A in blocks keep Q = A W.
+
+    There one pass finds A'A V and the triangle R of A V = Q R, and W = V R^-1. A second round
+    removes what the first lost where it lost more than a few digits. Where A V is nearly singular
+    Q is made in memory.
+    """
     if A.keeps_rows:
-        found = _implicit_factors(A, V, rank)
-        if found is not None:
-            return found
+        W: RealArray = V
+        for _ in range(2):
+            product, R = A.orthogonal_image(W)
+            full = R.shape[0] == R.shape[1] and np.abs(np.diag(R)).min() > 0
+            lost = np.linalg.cond(R) * np.finfo(R.dtype).eps if full else np.inf
+            if not lost < 1e-3:
+                break
+            identity = np.eye(len(R), dtype=R.dtype)
+            inverse: RealArray = linalg.solve_triangular(R, identity, check_finite=False)
+            W, P = W @ inverse, product @ inverse
+            if lost <= 1e-11:
+                break
+        if lost < 1e-3:
+            rotation, right, values = singular_form(P, rank)
+            return Factors(ImplicitRows(A, W @ rotation), right, values)
     Q = A.matmat(V)
     # V is as large as the P to come.
     del V
     return factors_from_left(A, orthonormal_basis(Q, overwrite=True), rank)
 
 
-def _implicit_factors(A: DataMatrix, V: RealArray, rank: int) -> Factors | None:
-    """Return factors with Q = A W, W = V R^-1, or None where A V is nearly singular.
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """The map A - Q P', of shape (m, n)."""
 
-    A second round removes what the first lost to a large condition of A V; both find
-    P = A'A W in the same pass.
-    """
-    for _ in range(2):
-        product, R = A.orthogonal_image(V)
-        inverse, lost = _triangle_inverse(R)
-        if inverse is None:
-            return None
-        V, P = V @ inverse, product @ inverse
-        if lost <= ONE_ROUND:
-            break
-    rotation, values = singular_rotation(P, rank)
-    return Factors(ImplicitRows(A, V @ rotation), P @ rotation, values)
+    A: DataMatrix
+    Q: RowFactor  # (m, k)
+    P: RealArray  # (n, k)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of A."""
+        return self.A.shape
 
-def implicit_basis(A: DataMatrix, V: RealArray) -> tuple[RealArray, RealArray] | None:
-    """Return W and R with A V = (A W) R and A W orthonormal; None where A V is nearly singular."""
-    W, whole = V, np.eye(V.shape[1], dtype=V.dtype)
-    for _ in range(2):
-        R = A.triangle(W)
-        inverse, lost = _triangle_inverse(R)
-        if inverse is None:
-            return None
-        W, whole = W @ inverse, R @ whole
-        if lost <= ONE_ROUND:
-            break
-    return W, whole
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating type of A."""
+        return self.A.dtype
 
+    @property
+    def _W(self) -> RealArray | None:
+        """W (n, k) where Q = A W stays where the blocks are: the map is A (I - W P')."""
+        return self.Q.W if isinstance(self.Q, ImplicitRows) and self.A.keeps_rows else None
 
-def _triangle_inverse(R: RealArray) -> tuple[RealArray | None, float]:
-    """Return R^-1, None where R (d, d) is nearly singular, and its condition times eps."""
-    if R.shape[0] < R.shape[1] or not np.abs(np.diag(R)).min() > 0:
-        return None, np.inf
-    lost = float(np.linalg.cond(R) * np.finfo(R.dtype).eps)
-    if not lost < HOPELESS:
-        return None, lost
-    identity = np.eye(len(R), dtype=R.dtype)
-    return linalg.solve_triangular(R, identity, check_finite=False), lost
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return A V - Q (P'V)."""
+        W, inner = self._W, self.P.T @ V
+        if W is not None:
+            return self.A.matmat(V - W @ inner)
+        product = self.A.matmat(V)
+        product -= np.asarray(self.Q) @ inner
+        return product
 
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return A'U - P (Q'U)."""
+        W, product = self._W, self.A.rmatmat(U)
+        product -= self.P @ (np.asarray(self.Q).T @ U if W is None else W.T @ product)
+        return product
 
-def residual_of(A: DataMatrix, Q: RowFactor, P: RealArray) -> LowRankResidual | ImplicitResidual:
-    """Return A - Q P', of shape (m, n), as a map."""
-    if isinstance(Q, ImplicitRows):
-        if A.keeps_rows:
-            return ImplicitResidual(A, Q.W, P)
-        Q = np.asarray(Q)
-    return LowRankResidual(A, Q, P)
+    def gram_matmat(self, V: RealArray) -> RealArray:
+        """Return (A - Q P')'(A - Q P') V: one pass over A where its rows stay where they are."""
+        W = self._W
+        if W is None:
+            return self.rmatmat(self.matmat(V))
+        product = self.A.gram_matmat(V - W @ (self.P.T @ V))
+        return product - self.P @ (W.T @ product)
+
+    def dense(self) -> RealArray:
+        """Return the entries, or a triangle that has their singular values where rows stay."""
+        W, (m, n) = self._W, self.shape
+        if W is not None:
+            return self.A.triangle(np.eye(n, dtype=self.dtype) - W @ self.P.T)
+        if n <= m:
+            return self.matmat(np.eye(n, dtype=self.dtype))
+        return self.rmatmat(np.eye(m, dtype=self.dtype)).T

@@ -2,7 +2,7 @@
 
 ``spectral``
     With probability at least 1 - 1e-6 over the random start, no smaller than ||A - QP'||_2 and
-    at most 10 % above it (:mod:`sketchlasso.linalg.norms` proves the bound); where the smaller
+    at most 10 % above it (:mod:`sketchlasso.linalg.krylov` proves the bound); where the smaller
     side of A is short, the norm is computed from all entries and the probability is 1. Never
     above ``frobenius`` where that is known.
 ``frobenius``
@@ -19,27 +19,22 @@ The bounds have an allowance for rounding added, so that the statement holds for
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.linalg.norms import norm_bound
-from sketchlasso.sketches.factors import Factors, residual_of
+from sketchlasso.linalg.krylov import norm_bound
+from sketchlasso.sketches.factors import Factors, Residual
+from sketchlasso.sketches.methods import SMALL_SIDE
 from sketchlasso.types import RealArray
 
+RadiusName: TypeAlias = Literal["spectral", "frobenius", "realised"]
 RadiusKind: TypeAlias = Literal["spectral", "frobenius", "realised", "given"]
 
 FAILURE_PROBABILITY = 1e-6  # of a radius that is a random bound
-# Below this smaller side all entries of the residual are as cheap as its Krylov space.
-SMALL_SIDE = 64
-# Units in the last place, times the root of the length of the sums, that products may lose.
-ROUNDING = 8.0
-# Where single precision adds more than this to a norm, the norm is found in double precision.
-LARGEST_ALLOWANCE = 1.05
-FIRST_RANK = 16  # of the search for a rank by tolerance
 # Doubling and bisection try fewer radii than this; their probabilities of failure add up.
 MOST_RADII = 64
 
@@ -55,10 +50,7 @@ class Radius:
 
 
 def find_radius(
-    A: DataMatrix,
-    factors: Factors,
-    wanted: float | str,
-    rng: np.random.Generator,
+    A: DataMatrix, factors: Factors, wanted: float | str, rng: np.random.Generator
 ) -> Radius:
     """Return the radius of a name, or the number that was wanted as it is."""
     if wanted == "spectral":
@@ -80,27 +72,26 @@ def spectral_radius(
 
     The bound needs random numbers that are independent of the sketch.
     """
-    if factors.residual_norm == 0.0:
+    norm, failure = factors.residual_norm, 0.0
+    if norm == 0.0:
         return Radius(0.0, "spectral", 0.0)
-    if factors.residual_norm is not None:
-        value = _rounded_up(A, factors, factors.residual_norm)
-        if not _needs_double(A, value, factors.residual_norm):
-            return Radius(value, "spectral", 0.0)
-    bound = norm_bound(
-        residual_of(A, factors.Q, factors.P),
-        rng,
-        failure_probability=failure_probability,
-        dense_limit=max(SMALL_SIDE, 2 * factors.rank),
-    )
-    value = _rounded_up(A, factors, bound.upper)
-    if _needs_double(A, value, bound.upper):
+    if norm is None:
+        norm, failure = norm_bound(
+            Residual(A, factors.Q, factors.P),
+            rng,
+            failure_probability=failure_probability,
+            dense_limit=max(SMALL_SIDE, 2 * factors.rank),
+        )
+    # What the computation from A and the factors may have lost.
+    size = norm + float(factors.singular_values[0]) + A.mean_shift()
+    value = norm + float(8.0 * np.finfo(A.dtype).eps * np.sqrt(max(A.shape)) * size)
+    if _needs_double(A, value, norm):
         return spectral_radius(A.in_double(), _in_double(factors), rng, failure_probability)
-    spectral = Radius(value, "spectral", bound.failure_probability)
-    if factors.projected:
-        frobenius = frobenius_radius(A, factors)
-        if frobenius.value <= spectral.value:
-            return Radius(frobenius.value, "spectral", 0.0)
-    return spectral
+    if factors.projected and factors.residual_norm is None:
+        frobenius = frobenius_radius(A, factors).value
+        if frobenius <= value:
+            return Radius(frobenius, "spectral", 0.0)
+    return Radius(value, "spectral", failure)
 
 
 def frobenius_radius(A: DataMatrix, factors: Factors) -> Radius:
@@ -113,18 +104,16 @@ def frobenius_radius(A: DataMatrix, factors: Factors) -> Radius:
     """
     total = A.squared_norm()
     Q, P = factors.Q, factors.P
-    if factors.projected:
-        shared = _inner(P, P)
-        if isinstance(Q, ImplicitRows):  # the functions that make one ensure orthonormal columns
-            gram: RealArray = np.eye(factors.rank, dtype=Q.dtype)
-        else:
-            gram = Q.T @ Q
-    else:
+    if not factors.projected:
         gram, shared = _overlaps(A, Q, P)
+    elif isinstance(Q, ImplicitRows):  # the functions that make one ensure orthonormal columns
+        gram, shared = np.eye(factors.rank, dtype=Q.dtype), _inner(P, P)
+    else:
+        gram, shared = Q.T @ Q, _inner(P, P)
     product = _inner(gram, P.T @ P)
     # Cancellation: each sum of squares carries a relative error of its own.
     sizes = total + product + A.mean_shift() * float(np.sqrt(product))
-    lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * sizes
+    lost = np.finfo(A.dtype).eps * (8.0 + np.sqrt(max(A.shape))) * sizes
     # Generous where that costs nothing.
     lost *= 4.0 if A.dtype == np.float64 else 1.0
     left = max(total - 2 * shared + product, 0.0)
@@ -152,9 +141,8 @@ def _overlaps(A: DataMatrix, Q: RowFactor, P: RealArray) -> tuple[RealArray, flo
 
 
 def _needs_double(A: DataMatrix, value: float, norm: float) -> bool:
-    """Whether single precision adds too much for rounding, and double precision is possible."""
-    single = A.dtype == np.float32 and A.in_double().dtype == np.float64
-    return single and value > LARGEST_ALLOWANCE * norm
+    """Whether single precision adds over 5 % for rounding, and double precision is possible."""
+    return A.dtype == np.float32 and A.in_double().dtype == np.float64 and value > 1.05 * norm
 
 
 def _in_double(factors: Factors) -> Factors:
@@ -165,12 +153,6 @@ def _in_double(factors: Factors) -> Factors:
         factors.singular_values.astype(np.float64),
         projected=False,
     )
-
-
-def _rounded_up(A: DataMatrix, factors: Factors, norm: float) -> float:
-    """Return the norm plus what its computation from A and the factors may have lost."""
-    size = norm + float(factors.singular_values[0]) + A.mean_shift()
-    return norm + float(ROUNDING * np.finfo(A.dtype).eps * np.sqrt(max(A.shape)) * size)
 
 
 def _inner(A: RealArray, B: RealArray) -> float:
@@ -191,39 +173,28 @@ def sketch_to_tolerance(
     largest singular value, which never exceeds it. `build` makes the factors of a rank. The failure
     probability of the radius covers every radius that was tried.
     """
-
-    def radius_of(factors: Factors) -> Radius:
-        return spectral_radius(A, factors, rng, FAILURE_PROBABILITY / MOST_RADII)
-
-    rank = min(FIRST_RANK, largest_rank)
-    factors = build(rank)
-    radius = radius_of(factors)
-    while radius.value > tol * factors.singular_values[0]:
+    rank, failure = min(16, largest_rank), FAILURE_PROBABILITY / MOST_RADII
+    while True:
+        factors = build(rank)
+        radius = spectral_radius(A, factors, rng, failure)
+        largest = float(factors.singular_values[0])
+        if radius.value <= tol * largest:
+            break
         if rank == largest_rank:
-            reached = radius.value / float(factors.singular_values[0])
             raise InvalidInputError(
-                f"tol={tol:g} was given, but a sketch of rank {rank} has a radius of {reached:.3g} "
-                "times ||X||; raise rank, which limits the search, or tol."
+                f"tol={tol:g} was given, but a sketch of rank {rank} has a radius of "
+                f"{radius.value / largest:.3g} times ||X||; raise rank, which limits the search, "
+                "or tol."
             )
         rank = min(2 * rank, largest_rank)
-        factors = build(rank)
-        radius = radius_of(factors)
-    return _smallest(factors, radius, tol, radius_of)
-
-
-def _smallest(
-    factors: Factors, radius: Radius, tol: float, radius_of: Callable[[Factors], Radius]
-) -> tuple[Factors, Radius]:
-    target = tol * float(factors.singular_values[0])
     # No singular value of a projection exceeds that of A, so fewer columns cannot do.
-    short = max(int((factors.singular_values > target).sum()) - 1, 0)
-    best, best_radius = factors, radius
-    while best.rank - short > 1:
-        tried = factors.truncate((best.rank + short) // 2)
-        tried_radius = radius_of(tried)
-        if tried_radius.value <= target:
-            best, best_radius = tried, tried_radius
+    short = max(int((factors.singular_values > tol * largest).sum()) - 1, 0)
+    while factors.rank - short > 1:
+        fewer = factors.truncate((factors.rank + short) // 2)
+        tried = spectral_radius(A, fewer, rng, failure)
+        if tried.value <= tol * largest:
+            factors, radius = fewer, tried
         else:
-            short = tried.rank
-    failure = FAILURE_PROBABILITY if best_radius.failure_probability else 0.0
-    return best, Radius(best_radius.value, best_radius.kind, failure)
+            short = fewer.rank
+    stated = FAILURE_PROBABILITY if radius.failure_probability else 0.0
+    return factors, replace(radius, failure_probability=stated)

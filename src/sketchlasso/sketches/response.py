@@ -33,55 +33,46 @@ from sketchlasso.data import (
     as_responses,
     spread,
 )
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
 from sketchlasso.linalg.krylov import extend_basis
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
-from sketchlasso.sketches.matching import check_sketch_of
-from sketchlasso.sketches.options import RadiusName, SketchOptions, check_integer, checked_radius
-from sketchlasso.sketches.radius import find_radius
-from sketchlasso.sketches.sketch import Sketch
-from sketchlasso.sketches.subspace import randomized
-from sketchlasso.types import FloatArray, IntArray, RealArray
-
-# How much of the rank the responses get by default; docs/accuracy.md has the trials.
-RESPONSE_SHARE = 0.4
-FEWEST_RESPONSE_DIRECTIONS = 20
-LARGEST_RESPONSE_SHARE = 0.8
-# Differences below this share of the largest response are rounding.
-CONSTANT = 1e-12
+from sketchlasso.sketches.methods import randomized
+from sketchlasso.sketches.radius import RadiusName, find_radius
+from sketchlasso.sketches.sketch import Sketch, check_sketch_of, checked_radius
+from sketchlasso.types import FloatArray, IntArray, RealArray, is_whole
 
 
 def response_share(rank: int) -> int:
     """Return how many of `rank` directions start from the response, by default.
 
-    Two fifths of a large rank, and most of a small one.
+    Two fifths of a large rank, and most of a small one; docs/accuracy.md has the trials.
     """
-    wanted = max(FEWEST_RESPONSE_DIRECTIONS, round(RESPONSE_SHARE * rank))
-    return max(1, min(wanted, int(LARGEST_RESPONSE_SHARE * rank)))
+    return max(1, min(max(20, round(0.4 * rank)), int(0.8 * rank)))
 
 
 def response(
     A: DataMatrix,
     rank: int,
-    options: SketchOptions,
     rng: np.random.Generator,
     *,
     Y: FloatArray,
+    response_rank: int | None = None,
+    n_iter: int = 10,
+    oversampling: int | None = None,
 ) -> Factors:
     """Sketch from leading singular directions and the Krylov space of the responses Y (m, t)."""
-    directions = options.response_rank
-    directions = response_share(rank) if directions is None else directions
+    directions = response_share(rank) if response_rank is None else response_rank
     if directions > rank:
         raise InvalidInputError(
             f"response_rank must be at most the rank, {rank}, not {directions!r}; response "
             "directions are part of the rank."
         )
+    U = np.empty((A.shape[0], 0), dtype=A.dtype)
     if rank > directions:
-        U = np.asarray(randomized(A, rank - directions, options, rng).Q)
-    else:
-        U = np.empty((A.shape[0], 0), dtype=A.dtype)
+        base = randomized(A, rank - directions, rng, n_iter=n_iter, oversampling=oversampling)
+        U = np.asarray(base.Q)
     return _extended(_base_of(A, U, directions), Y, directions, rng)
 
 
@@ -129,19 +120,19 @@ def extend_sketch(
     Sketch
         Of rank ``base.rank + directions``, at most min(m, n). `base` is not changed.
     """
-    start = perf_counter()
     X = as_blocks(X)
     check_sketch_of(base, X)
-    held = base.rank - base.response_rank
-    U = np.asarray(base.Q[:, :held])
-    check_integer("directions", directions, 1)
-    count = _default_directions(held) if directions is None else int(directions)
-    A = _matrix(X, base.transform)
-    Y = as_responses(y, A.shape[0])
+    if directions is not None and not (is_whole(directions) and directions >= 1):
+        raise unaccepted("directions", directions, "an integer >= 1")
+    held, count = base.rank - base.response_rank, directions or 1
+    while directions is None and count < response_share(held + count):
+        count += 1
+    U, A = np.asarray(base.Q[:, :held]), _matrix(X, base.transform)
     # Response directions were added to U here before, so its image is known.
     image = np.asarray(base.P[:, :held]) if base.response_rank else None
     own = _base_of(A, U, count, image)
-    return _finished(own, base, Y, count, checked_radius(radius), random_state, start)
+    Y = as_responses(y, A.shape[0])
+    return _finished(own, base, Y, count, checked_radius(radius), random_state)
 
 
 def rows_base(base: Sketch, X: MatrixLike, rows: IntArray) -> RowsBase:
@@ -169,19 +160,10 @@ def extend_rows(
     :func:`rows_base`. Its response directions are replaced by as many that start from y; with
     sample weights (r,), X'Wy is exact in the sketch. See :func:`extend_sketch` for the rest.
     """
-    start = perf_counter()
     Y = as_responses(y, len(own.U))
     if weights is not None:
         Y = weights[:, None] * (Y - weights @ Y / weights.sum())
-    return _finished(own, base, Y, base.response_rank, radius, random_state, start)
-
-
-def _default_directions(unsupervised: int) -> int:
-    """Return the smallest count that is the default share of itself and the others."""
-    count = 1
-    while count < response_share(unsupervised + count):
-        count += 1
-    return count
+    return _finished(own, base, Y, base.response_rank, radius, random_state)
 
 
 def _matrix(X: MatrixLike, like: ColumnTransform) -> DataMatrix:
@@ -197,22 +179,17 @@ def _finished(
     directions: int,
     radius: float | str,
     random_state: RandomState,
-    start: float,
 ) -> Sketch:
+    start = perf_counter()
     # Responses that share these rows count their own passes.
     A, seed = replace(own.A, meter=replace(own.A.meter)), seed_of(random_state)
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
     with A.blas_limit():
         factors = _extended(replace(own, A=A), Y, directions, factor_rng)
-        found = find_radius(A, factors, radius, radius_rng)
+        size = find_radius(A, factors, radius, radius_rng)
     method = base.method if base.response_rank else f"{base.method}+response"
     digest = base.fingerprint if A.shape == base.shape else None
-    return Sketch.made(A, factors, found, method, seed, start, digest)
-
-
-def _is_complete(A: DataMatrix, rank: int) -> bool:
-    """Whether a sketch of this rank loses nothing."""
-    return rank >= min(A.shape)
+    return Sketch.made(A, factors, size, method, seed, start, digest)
 
 
 def _base_of(
@@ -222,8 +199,8 @@ def _base_of(
 
     Where their `image` (n, h) is known, they are orthonormal, and stay as they are.
     """
-    if _is_complete(A, U.shape[1] + directions):
-        image = np.empty((A.shape[1], 0), dtype=A.dtype)
+    if U.shape[1] + directions >= min(A.shape):
+        image = np.empty((A.shape[1], 0), dtype=A.dtype)  # the complete sketch needs none
     if image is not None:
         return RowsBase(A, U, image)
     if A.transform.means is None and U.shape[1] > 0:
@@ -236,40 +213,29 @@ def _base_of(
 
 
 def _extended(own: RowsBase, Y: FloatArray, directions: int, rng: np.random.Generator) -> Factors:
-    """Return factors whose basis is that of `own`, then directions from responses Y (m, t)."""
+    """Return factors whose basis is that of `own`, then directions from responses Y (m, t).
+
+    A sketch of full rank loses nothing, for any responses.
+    """
     A = own.A
-    if _is_complete(A, own.U.shape[1] + directions):
-        return _complete(A)
-    block = _leading_responses(_centred(Y).astype(A.dtype), directions)
-    Q, P = extend_basis(A, own.U, block, directions, rng, own.image)
-    return Factors(Q, P, thin_singular_values(P), response_rank=directions)
-
-
-def _centred(Y: FloatArray) -> FloatArray:
+    if own.U.shape[1] + directions >= min(A.shape):
+        identity = np.eye(min(A.shape), dtype=A.dtype)
+        if A.shape[0] <= A.shape[1]:
+            Q, P = identity, A.rmatmat(identity)
+        else:
+            Q, R = linalg.qr(A.matmat(identity), mode="economic", check_finite=False)
+            P = R.T
+        return Factors(Q, P, thin_singular_values(P), residual_norm=0.0)
     centred = Y - Y.mean(axis=0)
-    if not (np.abs(centred) > CONSTANT * np.abs(Y).max(initial=0.0)).any():
+    if not (np.abs(centred) > 1e-12 * np.abs(Y).max(initial=0.0)).any():
         raise InvalidInputError(
             "y is constant, but directions start from its differences; use a method that does not "
             "use y, or drop this response."
         )
-    return centred
-
-
-def _leading_responses(Y: RealArray, count: int) -> RealArray:
-    """Return Y (m, t), or, where t is larger, the `count` directions that hold most of it."""
-    if Y.shape[1] <= count:
-        return Y
-    return np.ascontiguousarray(
-        linalg.svd(Y, full_matrices=False, check_finite=False)[0][:, :count]
-    )
-
-
-def _complete(A: DataMatrix) -> Factors:
-    """Return the sketch that loses nothing, for any responses."""
-    m, n = A.shape
-    identity = np.eye(min(m, n), dtype=A.dtype)
-    if m <= n:
-        Q, P = identity, A.rmatmat(identity)
-        return Factors(Q, P, thin_singular_values(P), residual_norm=0.0)
-    basis, triangle = linalg.qr(A.matmat(identity), mode="economic", check_finite=False)
-    return Factors(basis, triangle.T, thin_singular_values(triangle.T), residual_norm=0.0)
+    if Y.shape[1] > directions:
+        raise InvalidInputError(
+            f"y holds {Y.shape[1]} responses, but only {directions} directions start from them; "
+            "give at least one to each, or make a sketch of each response."
+        )
+    Q, P = extend_basis(A, own.U, centred.astype(A.dtype), directions, rng, own.image)
+    return Factors(Q, P, thin_singular_values(P), response_rank=directions)

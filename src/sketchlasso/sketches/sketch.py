@@ -13,15 +13,21 @@ from numpy.typing import NDArray
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
 from sketchlasso.data.transform import unit_of
 from sketchlasso.data.validate import as_storage
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import read_only, rounding_of_sums
 from sketchlasso.sketches.factors import Factors
-from sketchlasso.sketches.options import checked_radius
-from sketchlasso.sketches.radius import Radius, RadiusKind, realised_estimate, spectral_radius
+from sketchlasso.sketches.radius import (
+    Radius,
+    RadiusKind,
+    RadiusName,
+    realised_estimate,
+    spectral_radius,
+)
 from sketchlasso.storage import Stored, reading, write_stored
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.types import FloatArray, RealArray, is_number
 
-# Attributes that a file keeps: plain values by their type, None allowed, and arrays.
+# Attributes that a file keeps: plain values by their type, with those that may be None, and arrays.
 FACTS = {
     "radius": float,
     "radius_kind": str,
@@ -31,7 +37,10 @@ FACTS = {
     "fingerprint": str,
     "response_rank": int,
 }
+OPTIONAL = ("radius_failure_probability", "seed", "fingerprint")
 ARRAYS = ("P", "Q", "singular_values", "column_means", "column_scales")
+# A response of which more than this share lies outside of a sketch is not the one it was made from.
+MOST_OUTSIDE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -113,8 +122,15 @@ class Sketch:
         fingerprint: str | None,
     ) -> Sketch:
         """Return the sketch of A with these factors, begun at `start` of ``perf_counter``."""
+        P = factors.P
+        if A.transform.means is not None:
+            # What rounding leaves of a constant column is no direction of a feature: the length of
+            # what centring takes off the column, times its rounding.
+            rounding = rounding_of_sums(A.shape[0], P.dtype.type) * A.column_shifts()
+            constant = np.linalg.norm(P, axis=1) <= rounding
+            P = np.where(constant[:, None], P.dtype.type(0), P) if constant.any() else P
         return cls(
-            _without_constants(factors.P, A),
+            P,
             factors.Q,
             radius.value,
             factors.singular_values,
@@ -170,12 +186,8 @@ class Sketch:
 
     def with_radius(self, radius: float) -> Sketch:
         """Return the same factors with a radius of the user's choice."""
-        return replace(
-            self,
-            radius=float(checked_radius(float(radius))),
-            radius_kind="given",
-            radius_failure_probability=None,
-        )
+        size = float(checked_radius(float(radius)))
+        return replace(self, radius=size, radius_kind="given", radius_failure_probability=None)
 
     def rescaled(self, unit: float, fingerprint: str | None = None) -> Sketch:
         """Return the sketch of X times `unit`, a power of two; the digest is that of the product.
@@ -199,12 +211,12 @@ class Sketch:
         if self.radius_kind == "spectral":
             return self
         rng = np.random.default_rng(self.seed)
-        found = spectral_radius(self.view(X), self._factors, rng)
+        bound = spectral_radius(self.view(X), self._factors, rng)
         return replace(
             self,
-            radius=found.value,
-            radius_kind=found.kind,
-            radius_failure_probability=found.failure_probability,
+            radius=bound.value,
+            radius_kind=bound.kind,
+            radius_failure_probability=bound.failure_probability,
         )
 
     def embed(self, X: MatrixLike) -> FloatArray:
@@ -233,7 +245,7 @@ class Sketch:
         return Factors(self.Q, self.P, self.singular_values, projected=False)
 
     def matches(self, X: MatrixLike) -> bool:
-        """Return whether X is the matrix that was sketched, with equal entries and storage."""
+        """Return whether X is the matrix that was sketched, however it is stored."""
         return self.fingerprint is not None and DataMatrix.of(X).fingerprint() == self.fingerprint
 
     def summary(self) -> str:
@@ -245,11 +257,20 @@ class Sketch:
             if array is not None
         ]
         columns = ", columns " + " and ".join(done) if done else ""
+        rank, meaning = str(self.rank), "given"
+        if self.response_rank:
+            rank = f"{self.rank - self.response_rank} + {self.response_rank} from the response"
+        if self.radius_kind == "realised":
+            meaning = "estimate of the error that coefficients realise"
+        elif self.radius_failure_probability is not None:
+            odds = self.radius_failure_probability
+            certainty = f", with probability 1 - {odds:.0e}" if odds else ""
+            meaning = f"at least the {self.radius_kind} norm of X - QP'{certainty}"
         return "\n".join(
             (
                 f"Sketch of {m} samples x {n} feature{'' if n == 1 else 's'}{columns}",
-                f"  rank      {self._rank_words()} ({self.method}, {self.dtype}, seed {self.seed})",
-                f"  radius    {self.radius:.4g} ({self._radius_words()})",
+                f"  rank      {rank} ({self.method}, {self.dtype}, seed {self.seed})",
+                f"  radius    {self.radius:.4g} ({meaning})",
                 f"  largest   {self.singular_values[0]:.4g} (singular value of QP')",
                 f"  cost      {self.cost.passes} passes over X, {self.cost.products} products, "
                 f"{self.cost.seconds:.2f} s",
@@ -279,9 +300,8 @@ class Sketch:
     @classmethod
     def unpacked(cls, stored: Stored) -> Sketch:
         """Return the sketch that :meth:`packed` took apart; what does not fit is ValueError."""
-        optional = ("radius_failure_probability", "seed", "fingerprint")
         facts: Any = {
-            name: stored.fact(name, kind, name in optional) for name, kind in FACTS.items()
+            name: stored.fact(name, kind, name in OPTIONAL) for name, kind in FACTS.items()
         }
         cost = stored.part("cost")
         P = stored.array("P", (None, None))
@@ -313,20 +333,6 @@ class Sketch:
             f"Sketch({m} x {n}, rank={self.rank}, method={self.method!r}, radius={self.radius:.4g})"
         )
 
-    def _rank_words(self) -> str:
-        if not self.response_rank:
-            return str(self.rank)
-        return f"{self.rank - self.response_rank} + {self.response_rank} from the response"
-
-    def _radius_words(self) -> str:
-        if self.radius_kind == "realised":
-            return "estimate of the error that coefficients realise"
-        if self.radius_failure_probability is None:
-            return "given"
-        odds = self.radius_failure_probability
-        certainty = f", with probability 1 - {odds:.0e}" if odds else ""
-        return f"at least the {self.radius_kind} norm of X - QP'{certainty}"
-
 
 def load_sketch(path: str | os.PathLike[str]) -> Sketch:
     """Read a sketch that :meth:`Sketch.save` wrote.
@@ -348,14 +354,56 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
         return Sketch.unpacked(stored)
 
 
-def _without_constants(P: RealArray, A: DataMatrix) -> RealArray:
-    """P (n, k) with zeros for columns of A that are constant up to rounding.
+def checked_radius(radius: object) -> float | str:
+    """Return the radius as a number or one of the names."""
+    names = get_args(RadiusName)
+    if isinstance(radius, str):
+        if radius in names:
+            return radius
+    elif is_number(radius) and 0 <= float(radius) < np.inf:
+        return float(radius)
+    raise unaccepted("radius", radius, f"{', '.join(map(repr, names))} or a finite number >= 0")
 
-    What rounding leaves of such a column is no direction for a feature without a penalty.
+
+def check_sketch(sketch: object, remedy: str = "make one with sketch(X)") -> Sketch:
+    """Return the sketch, or refuse anything else that was given in its place."""
+    if not isinstance(sketch, Sketch):
+        raise InvalidInputError(
+            f"sketch is of type {type(sketch).__name__}, but a Sketch is needed; {remedy}, and "
+            "check the order of the arguments."
+        )
+    return sketch
+
+
+def check_sketch_shape(sketch: Sketch, shape: tuple[int, ...]) -> None:
+    """Refuse a matrix of another shape than the one that was sketched."""
+    if shape != sketch.shape:
+        raise InvalidInputError(
+            f"X has shape {shape}, but the sketch given is of a matrix of shape {sketch.shape}; "
+            "pass the X that was sketched, or make a sketch of this one."
+        )
+
+
+def check_sketch_of(sketch: object, X: MatrixLike, Y: FloatArray | None = None) -> Sketch:
+    """Return the sketch, or refuse one that was not made from X (m, n), however that is stored.
+
+    A sketch made with a response is refused for responses Y (m, t) that it does not hold. Factors
+    that the user brought without X cannot be checked.
     """
-    if A.transform.means is None:
-        return P
-    # What centring takes off a column, times its rounding.
-    rounding = rounding_of_sums(A.shape[0], P.dtype.type) * A.column_shifts()
-    constant = np.linalg.norm(P, axis=1) <= rounding
-    return np.where(constant[:, None], P.dtype.type(0), P) if constant.any() else P
+    own = check_sketch(sketch)
+    A = DataMatrix.of(X)
+    check_sketch_shape(own, A.shape)
+    if own.fingerprint is not None and own.fingerprint != A.fingerprint():
+        raise InvalidInputError(
+            "the sketch given was made from other data than X, although both have shape "
+            f"{A.shape}; pass the X that was sketched, or make a sketch of this one."
+        )
+    if own.response_rank and Y is not None:
+        Q, centred = np.asarray(own.Q), Y - Y.mean(axis=0)
+        outside = np.linalg.norm(centred - Q @ (Q.T @ centred), axis=0)
+        if (outside > MOST_OUTSIDE * np.linalg.norm(centred, axis=0)).any():
+            raise InvalidInputError(
+                "the sketch given was made with another response than y; make one with this y, or "
+                "one without a response."
+            )
+    return own

@@ -125,17 +125,30 @@ def test_repeated_entries_count_once_and_the_input_is_untouched():
 
 def test_fingerprint_depends_on_entries_only(dense, tmp_path):
     fingerprint = DataMatrix.of(dense).fingerprint()
-    same = [np.asfortranarray(dense), dense.astype(">f8"), mapped(dense, tmp_path)]
+    forms = [np.asfortranarray, sparse.csr_array, sparse.csc_array, wide_indices]
+    same = [
+        *(form(dense) for form in forms),
+        dense.astype(">f8"),
+        mapped(dense, tmp_path),
+        0 - -dense,
+    ]
     assert all(DataMatrix.of(X).fingerprint() == fingerprint for X in same)
+    single = dense.astype(np.float32)
+    assert DataMatrix.of(single).fingerprint() == DataMatrix.of(single.astype(float)).fingerprint()
+    assert DataMatrix.of(dense, center=True).fingerprint() == fingerprint
     other = dense.copy()
     other[3, 2] += 1e-9
-    assert DataMatrix.of(other).fingerprint() != fingerprint
-    assert DataMatrix.of(dense.astype(np.float32)).fingerprint() != fingerprint
-    assert DataMatrix.of(dense, center=True).fingerprint() == fingerprint
-    narrow = sparse.csr_array(dense)
-    wide = wide_indices(dense)
-    assert wide.indices.dtype == np.int64
-    assert DataMatrix.of(narrow).fingerprint() == DataMatrix.of(wide).fingerprint()
+    for changed in (other, dense[::-1], dense[:, ::-1], dense.T):
+        assert DataMatrix.of(changed).fingerprint() != fingerprint
+
+
+def test_fingerprints_tell_zeros_from_ones_anywhere():
+    X = (np.random.default_rng(0).random((40, 30)) < 0.5).astype(float)
+    seen = {
+        DataMatrix.of(np.abs(X - (np.arange(1200).reshape(40, 30) == i))).fingerprint()
+        for i in range(1200)
+    }
+    assert len(seen) == 1200
 
 
 def test_wide_indices_are_neither_copied_nor_narrowed(rng):

@@ -66,3 +66,13 @@ def test_a_constant_matrix_has_a_sketch_without_directions(method, value, kind):
     assert not found.P.any() and found.radius <= 1e-6 * value
     if value == 0:
         assert not sl.sketch(X, rank=8, method=method, random_state=0).P.any()
+
+
+@pytest.mark.parametrize("method", ["frequent_directions", "randomized", "nystrom"])
+def test_directions_are_those_of_the_centred_columns(method):
+    near = np.random.default_rng(2).standard_normal((100, 80)) * 0.9 ** np.arange(80)
+    for offset in (0.0, 1e3, 1e6):
+        found = sl.sketch(offset + near, rank=8, method=method, center=True, random_state=0)
+        centred = near - near.mean(axis=0)
+        error = np.linalg.norm(centred - np.asarray(found.Q) @ found.P.T, 2)
+        assert error <= 1.15 * np.linalg.svd(centred, compute_uv=False)[8]

@@ -70,19 +70,12 @@ def test_krylov_directions_follow_the_response(rng):
         vector = B @ (B.T @ vector)
 
 
-@pytest.mark.parametrize("responses", [2, 3, 9])
+@pytest.mark.parametrize("responses", [2, 3])
 def test_several_responses_share_the_directions(responses, rng):
     X, Y = decaying(M, N, 0.02, rng), rng.standard_normal((M, responses))
     found = sketch(X, Y, method="response", rank=14, response_rank=6, center=True, random_state=0)
     check_projection(X, found)
-    centred = Y - Y.mean(axis=0)
-    if responses <= 6:
-        assert all(in_span(found, column) for column in centred.T)
-        return
-    # More responses than directions: those that hold most of them are kept.
-    U = found.Q[:, :8]
-    leading = np.linalg.svd(centred, full_matrices=False)[0][:, :6]
-    assert all(in_span(found, column - U @ (U.T @ column)) for column in leading.T)
+    assert all(in_span(found, column) for column in (Y - Y.mean(axis=0)).T)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +179,7 @@ def test_share_of_the_rank():
         ({"y": np.full(M, 2.5)}, "y is constant, but directions start from its differences"),
         ({"tol": 0.1}, "tol=0.1 cannot be combined with method='response'"),
         ({"response_rank": 0}, "response_rank must be an integer >= 1, not 0"),
+        ({"y": np.random.default_rng(0).random((M, 12))}, "y holds 12 responses, but only 9 dir"),
         ({"response_rank": 13}, "response_rank must be at most the rank, 12, not 13"),
         ({"axis": "rows"}, "axis='rows' was given, but method='response' accepts only"),
     ],

@@ -23,8 +23,7 @@ def test_signature_is_the_documented_one():
     assert list(defaults)[:8] == [
         "y", "rank", "tol", "method", "center", "scale", "radius", "random_state"
     ]  # fmt: skip
-    assert defaults["rank"] == 50
-    assert repr(defaults["rank"]) == "50"
+    assert defaults["rank"] is None
     assert defaults["method"] == "randomized"
     assert defaults["radius"] is None
 

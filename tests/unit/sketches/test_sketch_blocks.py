@@ -148,8 +148,8 @@ def test_saved_and_loaded(tmp_path):
     loaded = sl.load_sketch(tmp_path / "a.sketch")
     assert isinstance(loaded.Q, np.ndarray)
     assert close(product(loaded), product(found))
-    assert loaded.matches(cut(X, CUTS["two"]))
-    assert not loaded.matches(cut(X, CUTS["seven"]))
+    assert loaded.matches(cut(X, CUTS["seven"]))
+    assert not loaded.matches(cut(X + 1, CUTS["two"]))
 
 
 def test_extended_by_a_response():
