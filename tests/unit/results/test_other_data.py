@@ -1,6 +1,5 @@
 """A sketch serves the X it was made from, however stored, and swapped arguments are refused."""
 
-
 import numpy as np
 import pytest
 from scipy import sparse
