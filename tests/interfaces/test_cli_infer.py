@@ -74,7 +74,7 @@ def test_bad_data_are_refused_in_one_sentence(call):
         write_table(f"{name}.csv", Table(entries, target, names, "y"))
     assert "9 samples" in call("infer few.csv --target y", code=2).stderr
     said = call("infer same.csv --target y", code=2).stderr
-    assert "columns a and c are the same" in said
+    assert "columns a, c are exact combinations" in said
     said = call("infer flat.csv --target y", code=2).stderr
     assert "column c is constant" in said
     assert "--drop-constant" in said

@@ -5,8 +5,9 @@ from sketchlasso.inference.effects import TreatmentEffects, treatment_effect
 from sketchlasso.inference.error_control import ErrorControl, error_control
 from sketchlasso.inference.estimates import Desparsified
 from sketchlasso.inference.neighbourhoods import Neighbourhoods, neighbourhoods
-from sketchlasso.inference.nodewise import Nodewise, nodewise
+from sketchlasso.inference.nodewise import nodewise
 from sketchlasso.inference.precision import SparsePrecision
+from sketchlasso.inference.regressions import Nodewise
 from sketchlasso.inference.stability import StabilitySelection
 
 __all__ = [

@@ -6,28 +6,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils import gen_batches
 
 from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError, unaccepted
+from sketchlasso.inference.columns import ColumnRows
+from sketchlasso.io.table import nearest
 from sketchlasso.types import FloatArray, IntArray
 
 # With fewer rows neither errors of estimates nor half-samples are reliable.
 FEWEST_ROWS = 10
 # Columns whose standardised values differ by no more than this, in root mean square, are equal.
 EQUAL = 1e-7
-# Smallest part of a column in a vanishing combination of length one.
-LINKED = 1e-6
 
 
 def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
     """Reject a value that is not one of the accepted names."""
     if not isinstance(value, str) or value not in accepted:
-        known = ", ".join(map(repr, accepted))
-        raise unaccepted(name, value, f"one of {known}")
+        raise unaccepted(name, value, f"one of {', '.join(map(repr, accepted))}")
 
 
 def check_enough_rows(m: int, fewest: int = FEWEST_ROWS) -> None:
@@ -39,51 +40,38 @@ def check_enough_rows(m: int, fewest: int = FEWEST_ROWS) -> None:
         )
 
 
-def check_own_columns(X: MatrixLike, lengths: FloatArray, names: Sequence[str]) -> None:
-    """Reject columns of X (m, n) without an effect of their own: constants and copies of others.
-
-    `lengths` (n,) are those of the centred columns, 0 where a column is constant.
-    """
-    constant = np.flatnonzero(lengths == 0)
+def check_own_effects(rows: ColumnRows, names: Sequence[str]) -> None:
+    """Reject columns without an effect of their own: constants and combinations of others."""
+    constant = np.flatnonzero(rows.constant)
     if len(constant):
-        few = ", ".join(str(names[j]) for j in constant[:3])
-        more = f" and {len(constant) - 3} more" if len(constant) > 3 else ""
-        one = len(constant) == 1
         raise UnusableColumnsError(
-            f"column{'' if one else 's'} {few}{more} {'is' if one else 'are'} constant, but an "
-            "effect needs a column that varies; leave constant columns out.",
+            f"column {listed(names, constant)} is constant, but an effect needs a column that "
+            "varies; leave constant columns out.",
             constant,
         )
-    pair = duplicate_columns(X)
-    if pair is not None:
+    for group in determined_groups(rows):
         raise UnusableColumnsError(
-            f"columns {names[pair[0]]} and {names[pair[1]]} are the same up to shift and scale, so "
-            "neither has an effect of its own; leave one of them out.",
-            pair[1:],
+            f"columns {listed(names, group)} are exact combinations of each other, so none has an "
+            "effect of its own; leave one of them out.",
+            group[-1:],
         )
 
 
-def duplicate_columns(X: Any) -> tuple[int, int] | None:
-    """Find the first two columns of X (m, n) that are equal up to sign, scale and shift.
+def listed(names: Sequence[Any] | NDArray[Any], columns: IntArray) -> str:
+    """The first names of some columns."""
+    return ", ".join(str(names[j]) for j in columns[:5]) + (", ..." if len(columns) > 5 else "")
 
-    Constant columns are ignored. One product with X finds the candidates: equal columns have
-    equal products with any vector.
+
+def determined_groups(rows: ColumnRows, among: IntArray | None = None) -> list[IntArray]:
+    """Groups of columns that vary and are exact combinations of each other.
+
+    Where rows do not suffice to tell, only copies are found.
     """
-    X = as_rows(X)
-    m = X.shape[0]
-    scales = column_scales(X, np.ones(m))
-    varying = np.flatnonzero(scales > 0)
-    seen = np.abs(_projections(X)[varying] / scales[varying])
-    order = np.argsort(seen, kind="stable")
-    near = np.flatnonzero(np.diff(seen[order]) <= EQUAL * np.sqrt(m))
-    pairs = np.sort(np.column_stack([varying[order[near]], varying[order[near + 1]]]), axis=1)
-    for first, second in sorted(map(tuple, pairs.tolist())):
-        both = dense_matrix(X[:, [first, second]])
-        a, b = ((both - both.mean(axis=0)) / scales[[first, second]]).T
-        sign = 1.0 if a @ b >= 0 else -1.0
-        if np.sqrt(np.mean((a - sign * b) ** 2)) <= EQUAL:
-            return first, second
-    return None
+    among = np.arange(rows.n_features) if among is None else among
+    among = among[~rows.constant[among]]
+    few = len(among) < rows.n_samples
+    groups = collinear_groups(rows.P[among]) if few else copied_columns(rows.P[among].T)
+    return [among[group] for group in groups]
 
 
 def collinear_groups(P: FloatArray) -> list[IntArray]:
@@ -104,32 +92,67 @@ def collinear_groups(P: FloatArray) -> list[IntArray]:
     )
     vanishing[order[rank:]] = np.eye(n - rank)
     basis = linalg.qr(vanishing, mode="economic")[0]
-    links = np.abs(basis @ basis.T) > LINKED
-    group = connected_components(links, directed=False)[1]
-    members = [np.flatnonzero(group == number) for number in range(group.max() + 1)]
-    return [columns for columns in members if links[columns[0], columns[0]]]
+    links = np.abs(basis @ basis.T) > 1e-6  # a smaller part of a combination is rounding
+    return [group for group in _components(links) if links[group[0], group[0]]]
 
 
-def _projections(X: Any) -> FloatArray:
-    """Products (n,) of the centred columns with one vector."""
+def copied_columns(X: Any) -> list[IntArray]:
+    """Groups of columns of X (m, n) that are equal up to sign, scale and shift.
+
+    Constant columns are ignored. One product with X finds the candidates: equal columns have
+    equal products with any vector.
+    """
+    X = as_rows(X)
     m, n = X.shape
+    scales = column_scales(X, np.ones(m))
     probe = np.random.default_rng(0).standard_normal(m)
     probe -= probe.mean()
-    if not isinstance(X, np.ndarray):
-        return np.asarray(X.T @ probe, dtype=np.float64).ravel()
-    found = np.empty(n)
-    for first in range(0, n, 1000):
-        # A large mean would cost the product its digits.
-        part = X[:, first : first + 1000]
-        found[first : first + 1000] = (part - part.mean(axis=0)).T @ probe
-    return found
+    products = np.empty(n)
+    for part in gen_batches(n, 1000):
+        block = X[:, part]
+        if isinstance(block, np.ndarray):  # a large mean would cost the product its digits
+            block = block - block.mean(axis=0)
+        products[part] = np.asarray(block.T @ probe).ravel()
+    varying = np.flatnonzero(scales > 0)
+    sizes = np.abs(products[varying] / scales[varying])
+    order = np.argsort(sizes, kind="stable")
+    near = np.flatnonzero(np.diff(sizes[order]) <= EQUAL * np.sqrt(m))
+    pairs = []
+    for first, second in zip(varying[order[near]], varying[order[near + 1]], strict=True):
+        both = dense_matrix(X[:, [first, second]])
+        a, b = ((both - both.mean(axis=0)) / scales[[first, second]]).T
+        sign = 1.0 if a @ b >= 0 else -1.0
+        if np.sqrt(np.mean((a - sign * b) ** 2)) <= EQUAL:
+            pairs.append((first, second))
+    i, j = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    links = coo_array((np.ones(len(i)), (i, j)), shape=(n, n))
+    return [group for group in _components(links) if len(group) > 1]
 
 
-def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
-    """Indices of columns (c,), from indices or a mask (n,); all n by default."""
-    if given is None:
+def _components(links: Any) -> list[IntArray]:
+    """Groups of linked columns in the order of their first ones, singles too."""
+    group = connected_components(links, directed=False)[1]
+    order = np.argsort(group, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    return sorted(groups, key=lambda columns: int(columns[0]))
+
+
+def checked_columns(
+    name: str, columns: ArrayLike | None, n: int, names: Sequence[str] = ()
+) -> IntArray:
+    """Indices of columns (c,), from indices, a mask (n,), or some of the names; all by default."""
+    if columns is None:
         return np.arange(n)
-    values = np.asarray(given)
+    values = np.asarray(columns)
+    if names and values.ndim == 1 and values.dtype.kind in "UO":
+        place = {title: number for number, title in enumerate(names)}
+        unknown = [title for title in map(str, values) if title not in place]
+        if unknown:
+            raise InvalidInputError(
+                f"{name} names {unknown[0]!r}, which is not a column of X"
+                f"{nearest(unknown[0], names)}; give names of its columns, indices or a mask."
+            )
+        values = np.array([place[title] for title in map(str, values)], dtype=np.intp)
     if values.dtype == bool:
         if values.shape != (n,):
             raise InvalidInputError(
@@ -139,7 +162,7 @@ def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
         values = np.flatnonzero(values)
     whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
     if not whole or values.min() < -n or values.max() >= n:
-        text = repr(given)
+        text = repr(columns)
         raise InvalidInputError(
             f"{name}={text if len(text) <= 60 else f'{text[:57]}...'} was given, but a list of "
             f"column indices from 0 to {n - 1} is accepted; pass one."

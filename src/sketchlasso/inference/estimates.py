@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
+from sklearn.utils import gen_batches
 
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.inference.checks import check_choice
-from sketchlasso.inference.column_problems import slices
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.results.intervals import check_level
 from sketchlasso.types import BoolArray, FloatArray, IntArray, is_whole
@@ -310,7 +310,7 @@ def largest_deviations(scores: FloatArray, n_draws: int, rng: np.random.Generato
     units = scores / np.linalg.norm(scores, axis=0)
     m, c = units.shape
     found = np.empty(n_draws)
-    for part in slices(n_draws, max(1, ENTRIES_AT_A_TIME // c)):
+    for part in gen_batches(n_draws, max(1, ENTRIES_AT_A_TIME // c)):
         draws = rng.standard_normal((part.stop - part.start, m)) @ units
         found[part] = np.abs(draws, out=draws).max(axis=1)
     return found

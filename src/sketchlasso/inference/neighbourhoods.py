@@ -12,31 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import ndtr
+from sklearn.utils import gen_batches
 
 from sketchlasso.data import MatrixLike, as_rows, spread
 from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError, unaccepted
 from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.inference.checks import (
-    EQUAL,
     FEWEST_ROWS,
     check_enough_rows,
     checked_columns,
-    collinear_groups,
     column_names,
+    determined_groups,
+    listed,
 )
-from sketchlasso.inference.column_problems import (
-    EXACT_FIT,
-    ColumnProblems,
-    ColumnRows,
-    column_rows,
-    slices,
-)
-from sketchlasso.inference.nodewise import Nodewise, part_solver
+from sketchlasso.inference.columns import ColumnRows, column_rows
+from sketchlasso.inference.regressions import ColumnSolver, Nodewise
 from sketchlasso.instances import complementary_pairs
-from sketchlasso.io.table import nearest
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solvers import Settings
+from sketchlasso.storage import Parts
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows, is_number, is_whole
 from sketchlasso.warn import warn_user
 
@@ -75,7 +70,7 @@ class Neighbourhoods:
 
     def __repr__(self) -> str:
         return (
-            f"<Neighbourhoods of {len(self.targets)} targets among {len(self.predictors)} "
+            f"<Neighbourhoods: {len(self.targets)} targets among {len(self.predictors)} "
             f"predictors, {self.weights.nnz} directed edges>"
         )
 
@@ -117,9 +112,13 @@ class Neighbourhoods:
         if self.stability is not None:
             table["stability"] = _entries(self.stability, row, column)
         if self.p_values is not None:
-            known = _entries(self.p_values, target, column)
-            table["p_value"] = np.where(known > 0, known, np.nan)
+            table["p_value"] = self._p_values(target, column)
         return table
+
+    def _p_values(self, j: Any, k: Any) -> FloatArray:
+        """P-values of pairs (e,), NaN for those that were not tested."""
+        p_values = _entries(self.p_values, j, k)
+        return np.where(p_values > 0, p_values, np.nan)
 
     def graph(self, rule: Rule = "or", *, min_stability: float = 0.0) -> Any:
         """Return the undirected graph of all columns that are targets or predictors.
@@ -151,16 +150,13 @@ class Neighbourhoods:
         if self.half_samples is not None:
             attributes["stability"] = self._edge_stability(edges, rule)
         if self.p_values is not None and len(edges):
-            known = _entries(self.p_values, edges[:, 0], edges[:, 1])
-            attributes["p_value"] = np.where(known > 0, known, np.nan)
+            attributes["p_value"] = self._p_values(edges[:, 0], edges[:, 1])
         if min_stability > 0:
-            kept = attributes["stability"] >= min_stability
-            edges, weights = edges[kept], weights[kept]
-            attributes = {name: values[kept] for name, values in attributes.items()}
-        place = np.zeros(len(self.names), dtype=np.intp)
-        place[used] = np.arange(len(used))
+            stable = attributes["stability"] >= min_stability
+            edges, weights = edges[stable], weights[stable]
+            attributes = {name: values[stable] for name, values in attributes.items()}
         names = tuple(self.names[j] for j in used)
-        return graph_of(names, place[edges], weights, rule, attributes)
+        return graph_of(names, np.searchsorted(used, edges), weights, rule, attributes)
 
     def _joined(self, weights: Any, rule: Rule) -> tuple[IntArray, FloatArray]:
         """Edges and weights of a matrix (t, n) of directed weights."""
@@ -267,76 +263,57 @@ def neighbourhoods(
     >>> found.edges()["source"], found.edges()["target"]
     (['x3'], ['x0'])
     """
-    entries = as_rows(X)
-    m, n = entries.shape
+    rows = as_rows(X)
+    m, n = rows.shape
     check_enough_rows(m)
     titles = column_names(getattr(X, "columns", None) if names is None else names, n)
-    chosen = checked_columns("targets", _places("targets", targets, titles), n)
-    explaining = checked_columns("predictors", _places("predictors", predictors, titles), n)
-    _check_half_samples(n_half_samples, entries)
+    explained = checked_columns("targets", targets, n, titles)
+    explaining = checked_columns("predictors", predictors, n, titles)
+    if not is_whole(n_half_samples) or n_half_samples < 0 or n_half_samples % 2:
+        raise unaccepted("n_half_samples", n_half_samples, "an even number >= 0")
+    if n_half_samples and m < 2 * FEWEST_ROWS:
+        raise InvalidInputError(
+            f"X has {m} rows, but half-samples need at least {2 * FEWEST_ROWS}; pass "
+            "n_half_samples=0, or collect more samples."
+        )
     if not isinstance(alpha, str) and np.ndim(alpha) != 0:
         raise InvalidInputError(
             f"alpha must be 'pivotal' or one number > 0, not an array of shape {np.shape(alpha)}; "
             "use nodewise for several."
         )
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
-    columns, seed = column_rows(entries, True), seed_of(random_state)
-    problems = ColumnProblems(columns, alpha, chosen, explaining)
+    columns, seed = column_rows(rows, True), seed_of(random_state)
     decisive = {
-        "alpha": alpha if isinstance(alpha, str) else float(alpha),
+        "alpha": alpha,
         "tol": tol,
         "half_samples": n_half_samples,
         "seed": seed if n_half_samples else 0,
         "device": device,
         "P": columns.P,
-        "targets": chosen,
+        "targets": explained,
         "predictors": explaining,
     }
-    total, halves = len(chosen) * (1 + n_half_samples), []
-    with part_solver(checkpoint, decisive, total, progress) as solve:
-        found = solve(problems, settings)
-        samples = complementary_pairs(m, n_half_samples // 2, seed) if n_half_samples else ()
-        for half in samples:
+    total, signs = len(explained) * (1 + n_half_samples), []
+    with Parts.beside(checkpoint, decisive, "data set") as parts:
+        solver = ColumnSolver(settings, total, progress, parts)
+        regressions = solver.solve(columns, alpha, explained, explaining)
+        halves = complementary_pairs(m, n_half_samples // 2, seed) if n_half_samples else ()
+        for half in halves:
             train = half.train(m)
             # The same penalty per root of a row, so that it leaves the same links.
             level = alpha if isinstance(alpha, str) else alpha * np.sqrt(len(train) / m)
-            own = ColumnProblems(column_rows(entries[train], True), level, chosen, explaining)
-            halves.append(_signs(solve(own, settings).coef))
-    found.warn_if_unsolved()
+            own = column_rows(rows[train], True)
+            signs.append(_signs(solver.solve(own, level, explained, explaining).coef))
+    regressions.warn_if_unsolved()
     result = Neighbourhoods(
         titles,
-        chosen,
+        explained,
         explaining,
-        columns.transform.scale(found.coef, columns.scales[found.targets]),
-        found,
-        sparse.csr_array(sparse.vstack(halves, format="csr")) if halves else None,
+        columns.transform.scale(regressions.coef, columns.scales[regressions.targets]),
+        regressions,
+        sparse.csr_array(sparse.vstack(signs, format="csr")) if signs else None,
     )
-    return replace(result, p_values=_pair_tests(result, columns, entries)) if p_values else result
-
-
-def _places(what: str, given: object, names: tuple[str, ...]) -> Any:
-    """Indices of columns given by name; anything else unchanged."""
-    values = None if given is None else np.asarray(given)
-    if values is None or values.dtype.kind not in "UO" or values.ndim != 1:
-        return given
-    place = {name: number for number, name in enumerate(names)}
-    for name in map(str, values):
-        if name not in place:
-            raise InvalidInputError(
-                f"{what} names {name!r}, which is not a column of X{nearest(name, names)}; give "
-                "names of its columns, indices or a mask."
-            )
-    return [place[str(name)] for name in values]
-
-
-def _check_half_samples(count: Any, entries: Any) -> None:
-    if not is_whole(count) or count < 0 or count % 2:
-        raise unaccepted("n_half_samples", count, "an even number >= 0")
-    if count and entries.shape[0] < 2 * FEWEST_ROWS:
-        raise InvalidInputError(
-            f"X has {entries.shape[0]} rows, but half-samples need at least {2 * FEWEST_ROWS}; "
-            "pass n_half_samples=0, or collect more samples."
-        )
+    return replace(result, p_values=_pair_tests(result, columns, rows)) if p_values else result
 
 
 def _signs(coef: SparseRows) -> SparseRows:
@@ -344,7 +321,7 @@ def _signs(coef: SparseRows) -> SparseRows:
     return sparse.csr_array((signs, coef.indices, coef.indptr), shape=coef.shape)
 
 
-def _pair_tests(result: Neighbourhoods, columns: ColumnRows, entries: Any) -> SparseRows:
+def _pair_tests(result: Neighbourhoods, columns: ColumnRows, rows: Any) -> SparseRows:
     """P-values (n, n) of the pairs that either regression chose, where both were made.
 
     Pairs with a column that others determine have none, as nothing is left of it to test.
@@ -357,57 +334,45 @@ def _pair_tests(result: Neighbourhoods, columns: ColumnRows, entries: Any) -> Sp
     "Gaussian graphical model estimation with false discovery rate control", Annals of Statistics
     41 (2013).
     """
-    found, n = result.regressions, len(result.names)
-    pairs, _ = result._joined(_signs(found.coef), "or")
+    regressions, n = result.regressions, len(result.names)
+    m = regressions.n_samples
+    pairs, _ = result._joined(_signs(regressions.coef), "or")
     pairs = pairs[result._mutual(pairs[:, 0], pairs[:, 1])]
-    pairs = pairs[~_determined(result, columns, pairs)[pairs].any(axis=1)]
+    pairs = pairs[~_determined(result, columns)[pairs].any(axis=1)]
     place = np.zeros(n, dtype=np.intp)
     place[result.targets] = np.arange(len(result.targets))
-    m = found.n_samples
     needed = np.unique(pairs)
-    Z = found.take(place[needed]).residuals(entries)
+    Z = regressions.take(place[needed]).residuals(rows)
     j, k = (np.searchsorted(needed, side) for side in pairs.T)
     inner = np.empty(len(pairs))
-    for part in slices(len(pairs), 4096):
+    for part in gen_batches(max(1, len(pairs)), 4096):
         inner[part] = np.einsum("ij,ij->j", Z[:, j[part]], Z[:, k[part]])
     squares = np.einsum("ij,ij->j", Z, Z) / m
-    first = _entries(found.coef, place[pairs[:, 1]], pairs[:, 0])
-    second = _entries(found.coef, place[pairs[:, 0]], pairs[:, 1])
+    first = _entries(regressions.coef, place[pairs[:, 1]], pairs[:, 0])
+    second = _entries(regressions.coef, place[pairs[:, 0]], pairs[:, 1])
     bridge = inner / m + squares[j] * first + squares[k] * second
-    size = np.sqrt(squares[j] * squares[k])
-    score = np.sqrt(m) * bridge / size
+    score = np.sqrt(m) * bridge / np.sqrt(squares[j] * squares[k])
     p = np.maximum(2.0 * ndtr(-np.abs(score)), SMALLEST)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     return sparse.csr_array((np.tile(p, 2), (both[:, 0], both[:, 1])), shape=(n, n))
 
 
-def _determined(result: Neighbourhoods, columns: ColumnRows, pairs: IntArray) -> BoolArray:
+def _determined(result: Neighbourhoods, columns: ColumnRows) -> BoolArray:
     """Which columns (n,) others determine, with a warning that names them.
 
     Where rows suffice, those are all exact combinations of columns; elsewhere copies, and columns
     that their regression fits exactly.
     """
-    P, used = columns.P, np.union1d(result.targets, result.predictors)
-    used = used[~columns.constant[used]]
-    if len(used) < columns.n_samples:
-        groups = [used[group] for group in collinear_groups(P[used])]
-    else:
-        first, second = P[pairs[:, 0]], P[pairs[:, 1]]
-        sign = np.sign(np.einsum("ij,ij->i", first, second))[:, None]
-        apart = np.linalg.norm(first - sign * second, axis=1)
-        groups = list(pairs[apart <= EQUAL * np.sqrt(columns.n_samples)])
-    found = np.zeros(len(P), dtype=bool)
-    found[np.concatenate([*groups, np.empty(0, dtype=np.intp)])] = True
+    groups = determined_groups(columns, np.union1d(result.targets, result.predictors))
     if groups:
-        names = [result.names[j] for j in groups[0]]
-        listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         more = f" (and {len(groups) - 1} more such groups)" if len(groups) > 1 else ""
         warn_user(
             DuplicateColumnWarning(
-                f"columns {listed} are exact combinations of each other{more}, so their links have "
-                "no p-value; leave all but one of them out."
+                f"columns {listed(result.names, groups[0])} are exact combinations of each "
+                f"other{more}, so their links have no p-value; leave all but one of them out."
             )
         )
-    exact = result.regressions.residual_norm <= EXACT_FIT * columns.lengths[result.targets]
-    found[result.targets[exact]] = True
-    return found
+    determined = np.zeros(columns.n_features, dtype=bool)
+    determined[[j for group in groups for j in group]] = True
+    determined[result.targets[result.regressions.fits_exactly(columns.lengths)]] = True
+    return determined

@@ -19,12 +19,11 @@ from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_i
 from sketchlasso.graphs import Rule, graph_of
 from sketchlasso.inference.checks import (
     check_enough_rows,
-    collinear_groups,
     column_names,
-    duplicate_columns,
+    determined_groups,
+    listed,
 )
-from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, column_rows
-from sketchlasso.inference.nodewise import Nodewise, solve_columns
+from sketchlasso.inference.columns import column_rows
 from sketchlasso.inference.precision_matrix import (
     PenaltyPath,
     assemble,
@@ -33,6 +32,7 @@ from sketchlasso.inference.precision_matrix import (
     select_by_ebic,
     select_by_stars,
 )
+from sketchlasso.inference.regressions import ColumnSolver, Nodewise
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import check_alphas
 from sketchlasso.solvers import Settings
@@ -171,12 +171,18 @@ class SparsePrecision(EmpiricalCovariance):
                 grid = penalty_path(columns, int(self.alphas), self.alpha_min_ratio)
             else:
                 grid = _checked_grid(self.alphas)
-            self._check_determined(columns)
+            for group in determined_groups(columns):
+                names = getattr(self, "feature_names_in_", np.arange(columns.n_features))
+                raise UnusableColumnsError(
+                    f"columns {listed(names, group)} are exact combinations of each other, so "
+                    "their precision would be infinite; leave one of them out.",
+                    group[-1:],
+                )
             index, self.criterion_ = self._choose(PenaltyPath(X, grid, self.rule, settings))
             _warn_of_edge(alpha, index, grid)
             self.alphas_, alpha = grid, float(grid[index])
-        problems = ColumnProblems(columns, alpha)
-        found = solve_columns(problems, settings, count_callback(self.verbose))
+        solver = ColumnSolver(settings, progress=count_callback(self.verbose))
+        found = solver.solve(columns, alpha)
         found.warn_if_unsolved()
         joined = assemble(found, columns.lengths, self.rule)
         self.location_ = columns.means
@@ -217,22 +223,6 @@ class SparsePrecision(EmpiricalCovariance):
         return select_by_stars(
             path, rng, int(self.n_subsamples), float(self.threshold), count_callback(self.verbose)
         )
-
-    def _check_determined(self, columns: ColumnRows) -> None:
-        """Refuse columns that are exact combinations of others: no penalty can be chosen."""
-        if columns.n_features < columns.n_samples and not columns.constant.any():
-            groups = collinear_groups(columns.P)
-        else:
-            pair = duplicate_columns(columns.P.T)
-            groups = [] if pair is None else [np.array(pair)]
-        if groups:
-            names = getattr(self, "feature_names_in_", np.arange(columns.n_features))[groups[0]]
-            listed = ", ".join(map(str, names[:5])) + (", ..." if len(names) > 5 else "")
-            raise UnusableColumnsError(
-                f"columns {listed} are exact combinations of each other, so their precision would "
-                "be infinite; leave one of them out.",
-                groups[0][-1:],
-            )
 
     def _check_parameters(self) -> None:
         if np.ndim(self.alpha) != 0:

@@ -8,23 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 from sklearn.covariance import empirical_covariance, log_likelihood
+from sklearn.utils import gen_batches
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.graphs import Rule, join_directions
-from sketchlasso.inference.column_problems import (
-    EXACT_FIT,
-    ColumnProblems,
-    ColumnRows,
-    column_rows,
-    largest_products,
-    slices,
-)
-from sketchlasso.inference.nodewise import Nodewise, solve_columns
+from sketchlasso.inference.columns import ColumnRows, column_rows
+from sketchlasso.inference.regressions import ColumnSolver, Nodewise, Progress
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.solvers import Settings
-from sketchlasso.types import BoolArray, FloatArray, IntArray, is_number, is_whole
+from sketchlasso.types import FloatArray, IntArray, is_number, is_whole
 
-OnProgress = Callable[[int, int], None]
 # Smallest eigenvalue of the precision matrix in units of its diagonal.
 SMALLEST_EIGENVALUE = 1e-3
 # Penalties that are solved between two checks of the criterion.
@@ -74,11 +67,6 @@ class Assembled:
         return precision, 0.5 * (covariance + covariance.T), shrinkage
 
 
-def interpolates(found: Nodewise, lengths: FloatArray) -> BoolArray:
-    """Whether the others fit a column exactly (B,); `lengths` (n,) are those of the columns."""
-    return np.asarray(found.residual_norm <= EXACT_FIT * lengths[found.targets])
-
-
 def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
     """Join the regressions of all columns, one penalty each, as TIGER does.
 
@@ -93,7 +81,7 @@ def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
             f"column {int(np.argmin(lengths))} of X is constant, but a precision matrix needs "
             "columns that vary; drop it."
         )
-    exact = interpolates(found, lengths)
+    exact = found.fits_exactly(lengths)
     if exact.any():
         j = int(np.argmax(exact))
         own = slice(found.coef.indptr[j], found.coef.indptr[j + 1])
@@ -127,7 +115,7 @@ class PenaltyPath:
         """
         columns = column_rows(X, True)
         own = alphas * np.sqrt(len(X) / len(self.X))
-        return columns, solve_columns(ColumnProblems(columns, own), self.settings)
+        return columns, ColumnSolver(self.settings).solve(columns, own)
 
 
 def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
@@ -137,7 +125,7 @@ def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
             f"alphas={count!r} and alpha_min_ratio={ratio!r} were given, but at least 2 penalties "
             "and a ratio strictly between 0 and 1 are accepted; pass these, or the penalties."
         )
-    largest = largest_products(columns.P).max() / np.sqrt(columns.n_samples)
+    largest = columns.largest_products().max() / np.sqrt(columns.n_samples)
     return np.asarray(max(largest, 1e-12) * np.geomspace(1.0, ratio, int(count)))
 
 
@@ -146,7 +134,7 @@ def select_by_stars(
     rng: np.random.Generator,
     n_subsamples: int,
     threshold: float,
-    on_progress: OnProgress | None,
+    on_progress: Progress | None,
 ) -> tuple[int, FloatArray]:
     """The smallest penalty whose edges hardly change between subsamples (StARS).
 
@@ -159,7 +147,7 @@ def select_by_stars(
     rows = [np.sort(rng.choice(m, size, replace=False)) for _ in range(n_subsamples)]
     criterion = np.full(len(path.alphas), np.nan)
     highest = 0.0
-    for part in slices(len(path.alphas), PENALTIES_AT_A_TIME):
+    for part in gen_batches(len(path.alphas), PENALTIES_AT_A_TIME):
         seen: list[list[IntArray]] = [[] for _ in range(part.stop - part.start)]
         for number, chosen in enumerate(rows):
             _, found = path.solve(path.X[chosen], path.alphas[part])
@@ -191,7 +179,7 @@ def _descend(path: PenaltyPath, value: Callable[[FloatArray], FloatArray]) -> Fl
     The smallest penalties take most of the time and are rarely chosen.
     """
     values = np.full(len(path.alphas), np.nan)
-    for part in slices(len(path.alphas), PENALTIES_AT_A_TIME):
+    for part in gen_batches(len(path.alphas), PENALTIES_AT_A_TIME):
         values[part] = value(path.alphas[part])
         if part.start > 0 and int(np.nanargmax(values)) < part.start:
             break
@@ -240,7 +228,7 @@ def _refitted(columns: ColumnRows, found: Nodewise, i: int) -> float:
 
 
 def select_by_cv(
-    path: PenaltyPath, folds: Iterable[tuple[IntArray, IntArray]], on_progress: OnProgress | None
+    path: PenaltyPath, folds: Iterable[tuple[IntArray, IntArray]], on_progress: Progress | None
 ) -> tuple[int, FloatArray]:
     """The penalty with the largest mean log-likelihood of rows held out."""
     splits, done = list(folds), 0
@@ -255,7 +243,7 @@ def select_by_cv(
             lengths = columns.lengths
             for i in range(len(alphas)):
                 own = found.penalty(i)
-                if (lengths == 0).any() or interpolates(own, lengths).any():
+                if (lengths == 0).any() or own.fits_exactly(lengths).any():
                     scores[number, i] = -np.inf
                 else:
                     precision = assemble(own, lengths, path.rule).precision()[0]

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
+from sklearn.utils import gen_batches
 
-from sketchlasso.data import MatrixLike
-from sketchlasso.errors import InvalidInputError, unaccepted
+from sketchlasso.errors import unaccepted
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
-from sketchlasso.inference.checks import as_numbers, dense_matrix
-from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, slices
-from sketchlasso.inference.nodewise import Nodewise, part_solver, solve_columns
+from sketchlasso.inference.checks import dense_matrix
+from sketchlasso.inference.columns import ColumnRows
+from sketchlasso.inference.regressions import ColumnSolver, Nodewise, Progress
 from sketchlasso.solvers import Settings
+from sketchlasso.storage import Parts
 from sketchlasso.types import FloatArray, IntArray, is_number
 
-# Scores are residuals of least squares where columns are at most this share of the rows: standard
-# errors are then at most twice those that many more rows would give.
-UNPENALISED = 0.75
 # Largest penalty over the bound for pure noise. A smaller one leaves less bias and larger errors.
 SCORE_SHARE = 0.5
 # Columns that others explain need smaller penalties, down to this part of the largest one.
@@ -29,43 +25,55 @@ SMALLEST_SHARE = 0.4
 # Largest ratio of an error to that of a column that is uncorrelated with the others.
 LARGEST_INFLATION = 5.0
 COLUMNS_AT_A_TIME = 1024
-# A score shorter than this share of its column is rounding.
-ROUNDING = 1e-8
 
 
-@dataclass(frozen=True, eq=False)
 class CentredColumns:
-    """Columns of X (m, n) with their means (n,), and the lengths (n,) of the centred columns."""
+    """Products with the columns of X (m, n), centred but not stored.
 
-    entries: Any
-    means: FloatArray
-    lengths: FloatArray
+    `rows` are the same columns of standard deviation one in a small basis.
+    """
+
+    def __init__(self, X: Any, rows: ColumnRows) -> None:
+        self.X, self.rows = X, rows
+        self.means, self.lengths = rows.means, rows.lengths
+        self.shape: tuple[int, int] = X.shape
+
+    @property
+    def enough_rows(self) -> bool:
+        """Whether rows suffice for least squares on all columns.
+
+        From 0.75 columns per row on standard errors are more than twice those of many more rows.
+        """
+        return self.shape[1] <= 0.75 * (self.shape[0] - 1)
 
     def products(self, Y: FloatArray) -> FloatArray:
         """Products (n, t) of the centred columns with Y (m, t)."""
-        return np.asarray(self.entries.T @ Y) - np.outer(self.means, Y.sum(axis=0))
-
-    def centred(self, which: IntArray) -> FloatArray:
-        """Some columns (m, c), dense and centred."""
-        return dense_matrix(self.entries[:, which]) - self.means[which]
+        return np.asarray(self.X.T @ Y) - np.outer(self.means, Y.sum(axis=0))
 
     def own_products(self, which: IntArray, Z: FloatArray) -> FloatArray:
         """z_j'x_j (c,) of some columns with a score (m, c) each."""
-        found = np.empty(len(which))
-        for part in slices(len(which), COLUMNS_AT_A_TIME):
-            found[part] = np.sum(Z[:, part] * self.centred(which[part]), axis=0)
-        return found
+        inner = np.empty(len(which))
+        for part in gen_batches(len(which), COLUMNS_AT_A_TIME):
+            columns = dense_matrix(self.X[:, which[part]]) - self.means[which[part]]
+            inner[part] = np.sum(Z[:, part] * columns, axis=0)
+        return inner
+
+    def bias_bounds(self, which: IntArray, Z: FloatArray) -> FloatArray:
+        """max_k |z_j'x_k| / ||z_j|| (c,) over the other columns, each of standard deviation one."""
+        scales = self.lengths / np.sqrt(self.shape[0])
+        bounds = np.zeros(len(which))
+        for part in gen_batches(len(which), COLUMNS_AT_A_TIME):
+            z = Z[:, part]
+            inner = np.abs(self.products(z)) / scales[:, None]
+            inner[which[part], np.arange(z.shape[1])] = 0.0
+            bounds[part] = inner.max(axis=0) / np.linalg.norm(z, axis=0)
+        return bounds
 
 
 def about_mean(values: FloatArray) -> FloatArray:
     """Columns (m, c) less their means: twice, as a large mean leaves rounding the first time."""
     values = values - values.mean(axis=0)
     return np.asarray(values - values.mean(axis=0))
-
-
-def unpenalised(m: int, n: int) -> bool:
-    """Whether m rows suffice for least squares on n columns."""
-    return n <= UNPENALISED * (m - 1)
 
 
 def largest_score_penalty(n: int) -> float:
@@ -75,12 +83,11 @@ def largest_score_penalty(n: int) -> float:
 
 def made_scores(
     columns: CentredColumns,
-    rows: ColumnRows,
     features: IntArray,
     alpha: Any,
     settings: Settings,
     checkpoint: str | os.PathLike[str] | None,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> FloatArray:
     """Scores (m, c) of some columns by regressions on all the others.
 
@@ -88,12 +95,12 @@ def made_scores(
     better the other columns explain a column, because their bias then adds up. A column of which
     too little is left is regressed again with twice the penalty.
     """
-    X, (m, n) = columns.entries, columns.entries.shape
+    rows, (m, n) = columns.rows, columns.shape
     automatic = isinstance(alpha, str) and alpha == "auto"
     if not automatic and not (is_number(alpha) and 0 < alpha < np.inf):
         raise unaccepted("score_alpha", alpha, "'auto' or a number > 0")
-    if automatic and unpenalised(m, n):
-        Z = LeastSquares(columns, rows).residuals(features)
+    if automatic and columns.enough_rows:
+        Z = LeastSquares(columns).residuals(features)
         if progress is not None:
             progress(len(features), len(features))
         return Z
@@ -102,29 +109,39 @@ def made_scores(
         # With few rows per column smaller penalties only fit the noise in a column.
         least = max(SMALLEST_SHARE, 1.0 - 1.2 * m / n)
         penalty *= np.clip(1.0 / ridge_inflation(rows)[features], least, 1.0)
-    problems = ColumnProblems(rows, penalty[:, None], features)
-    arrays = {"P": rows.P, "targets": features, "alpha": problems.grid}
-    decisive = {"tol": settings.tol, "device": settings.device, **arrays}
-    with part_solver(checkpoint, decisive, len(features), progress) as solve:
-        Z = _centred_residuals(solve(problems, settings), X)
+
+    def residuals(regressions: Nodewise) -> FloatArray:
+        regressions.warn_if_unsolved()
+        return about_mean(regressions.residuals(columns.X))
+
+    decisive = {
+        "tol": settings.tol,
+        "device": settings.device,
+        "P": rows.P,
+        "targets": features,
+        "alpha": penalty,
+    }
+    with Parts.beside(checkpoint, decisive, "data set") as parts:
+        solver = ColumnSolver(settings, progress=progress, parts=parts)
+        Z = residuals(solver.solve(rows, penalty[:, None], features))
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
         # A penalty above sqrt(m) changes no column.
         if len(over) == 0 or penalty[over].min() > np.sqrt(m):
             break
         penalty[over] *= 2.0
-        problems = ColumnProblems(rows, penalty[over, None], features[over])
-        Z[:, over] = _centred_residuals(solve_columns(problems, settings), X)
+        again = ColumnSolver(settings).solve(rows, penalty[over, None], features[over])
+        Z[:, over] = residuals(again)
     return Z
 
 
 class LeastSquares:
     """Least squares on the centred columns of X, which are independent and fewer than the rows."""
 
-    def __init__(self, columns: CentredColumns, rows: ColumnRows) -> None:
+    def __init__(self, columns: CentredColumns) -> None:
         self.columns = columns
-        self._scales = columns.lengths / np.sqrt(columns.entries.shape[0])
-        self._factor = linalg.qr(rows.P.T, mode="r")[0][: rows.n_features]
+        self._scales = columns.lengths / np.sqrt(columns.shape[0])
+        self._factor = linalg.qr(columns.rows.P.T, mode="r")[0][: columns.shape[1]]
 
     def coef(self, Y: FloatArray) -> FloatArray:
         """Coefficients (t, n) of centred responses Y (m, t), in the units of X."""
@@ -138,11 +155,11 @@ class LeastSquares:
         That of column j is a combination w of all columns with w_j = 1 whose products with the
         others are zero: a column of the inverse of A'A over its diagonal entry, improved once.
         """
-        X = self.columns.entries
-        Z = np.empty((X.shape[0], len(features)))
-        for part in slices(len(features), COLUMNS_AT_A_TIME):
+        m, n = self.columns.shape
+        Z = np.empty((m, len(features)))
+        for part in gen_batches(len(features), COLUMNS_AT_A_TIME):
             own = (features[part], np.arange(part.stop - part.start))
-            w = np.zeros((X.shape[1], part.stop - part.start))
+            w = np.zeros((n, part.stop - part.start))
             w[own] = 1.0
             w = self._solve(w)
             w /= w[own]
@@ -155,8 +172,7 @@ class LeastSquares:
 
     def _solve(self, right: FloatArray) -> FloatArray:
         """(A'A)^-1 times some vectors (n, t), A the columns with standard deviation one."""
-        inner = linalg.solve_triangular(self._factor, right, trans="T")
-        return np.asarray(linalg.solve_triangular(self._factor, inner))
+        return np.asarray(linalg.cho_solve((self._factor, False), right))
 
     def _products(self, Y: FloatArray) -> FloatArray:
         """A'Y (n, t) of centred Y (m, t)."""
@@ -164,8 +180,7 @@ class LeastSquares:
 
     def _combined(self, w: FloatArray) -> FloatArray:
         """A w (m, t), centred."""
-        found = np.asarray(self.columns.entries @ (w / self._scales[:, None]))
-        return about_mean(found)
+        return about_mean(np.asarray(self.columns.X @ (w / self._scales[:, None])))
 
 
 def ridge_inflation(rows: ColumnRows) -> FloatArray:
@@ -186,63 +201,10 @@ def ridge_inflation(rows: ColumnRows) -> FloatArray:
     return np.asarray(np.sqrt(usual / left))
 
 
-def _centred_residuals(found: Nodewise, X: MatrixLike) -> FloatArray:
-    """Residuals (m, c) of one regression per feature, about their means."""
-    found.warn_if_unsolved()
-    Z = found.residuals(X)
-    return about_mean(Z)
-
-
 def _inflation(columns: CentredColumns, features: IntArray, Z: FloatArray) -> FloatArray:
     """||z_j|| ||x_j|| / |z_j'x_j| (c,), at least 1; infinite where nothing is left of x_j."""
     own = columns.lengths[features]
     lengths = np.linalg.norm(Z, axis=0)
-    lengths = np.where(lengths > ROUNDING * own, lengths, np.inf)
+    lengths = np.where(lengths > 1e-8 * own, lengths, np.inf)  # a shorter one is rounding
     with np.errstate(divide="ignore"):
         return np.asarray(lengths * own / np.abs(columns.own_products(features, Z)))
-
-
-def ready_scores(columns: CentredColumns, features: IntArray, scores: Any) -> FloatArray:
-    """Scores (m, c) from the user: ready, or residuals on the full X of given coefficients."""
-    m, n = columns.entries.shape
-    c, given = len(features), scores
-    if isinstance(scores, Nodewise):
-        if not np.array_equal(scores.targets, features):
-            raise InvalidInputError(
-                f"scores are regressions of {len(scores.targets)} columns, but there are {c} "
-                "features; pass one regression for each of them, in their order."
-            )
-        Z = scores.residuals(columns.entries)
-    elif sparse.issparse(scores):
-        if given.shape != (c, n):
-            raise InvalidInputError(
-                f"scores is a sparse matrix of shape {given.shape}, but coefficients of "
-                f"regressions of {c} columns on {n} are needed; pass them in shape ({c}, {n})."
-            )
-        Z = columns.centred(features) - dense_matrix(columns.entries @ given.T)
-    else:
-        Z = as_numbers("scores", scores)
-    if Z.shape != (m, c):
-        raise InvalidInputError(
-            f"scores has shape {Z.shape}, but one column of {m} numbers for each of {c} features "
-            f"is needed; pass scores of shape ({m}, {c})."
-        )
-    if not np.isfinite(Z).all():
-        raise InvalidInputError(
-            "scores holds NaN or infinity, but every score must be finite; make them again."
-        )
-    return about_mean(Z)
-
-
-def bias_bounds(columns: CentredColumns, features: IntArray, Z: FloatArray) -> FloatArray:
-    """max_k |z_j'x_k| / ||z_j|| (c,) over the other columns, each of standard deviation one."""
-    m, n = columns.entries.shape
-    scales = columns.lengths / np.sqrt(m)
-    found = np.empty(len(features))
-    for part in slices(len(features), COLUMNS_AT_A_TIME):
-        z, own = Z[:, part], features[part]
-        inner = np.abs(columns.products(z).T) / scales
-        inner[np.arange(len(own)), own] = 0.0
-        largest = inner.max(axis=1) if n > 1 else np.zeros(len(own))
-        found[part] = largest / np.linalg.norm(z, axis=0)
-    return found

@@ -25,7 +25,7 @@ from sketchlasso.estimators.callbacks import (
 )
 from sketchlasso.estimators.parameters import check_values
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.inference.checks import check_enough_rows, duplicate_columns
+from sketchlasso.inference.checks import check_enough_rows, copied_columns, listed
 from sketchlasso.inference.error_control import Assumption, error_control, grid_step
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.threads import thread_count
@@ -253,17 +253,15 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         return make_sketch(data.X, method=self.sketch, center=center, random_state=state, **size)
 
     def _warn_of_duplicates(self, data: Prepared) -> None:
-        pair = duplicate_columns(data.X)
-        if pair is None:
-            return
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        warn_user(
-            DuplicateColumnWarning(
-                f"columns {names[pair[0]]} and {names[pair[1]]} of X are equal up to sign and "
-                "scale, so half-samples cannot choose between them: one may be selected for both, "
-                "or neither often enough; drop one of them."
+        for group in copied_columns(data.X)[:1]:
+            names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+            warn_user(
+                DuplicateColumnWarning(
+                    f"columns {listed(names, group)} of X are equal up to sign and scale, so "
+                    "half-samples cannot choose between them: one may be selected for both, or "
+                    "neither often enough; drop one of them."
+                )
             )
-        )
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)

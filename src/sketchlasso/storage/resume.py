@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
@@ -37,15 +39,16 @@ class Parts:
         """Yield the parts of an output file, if there is one; other processes are refused.
 
         The folder is removed if the block ends without an exception. `settings`, which JSON can
-        hold, decide the result: parts of other settings are refused, in a message that calls
-        the data `what`, such as "corpus".
+        hold, and arrays decide the result: parts of other settings are refused, in a message that
+        calls the data `what`, such as "corpus".
         """
         if path is None:
             yield cls(None)
             return
         folder = Path(f"{os.fspath(path)}.parts")
         with _locked(folder, path):
-            stamp, text = folder / "settings.json", json.dumps(settings, sort_keys=True).encode()
+            stamp = folder / "settings.json"
+            text = json.dumps(settings, sort_keys=True, default=_digest).encode()
             if not stamp.exists():
                 with replacing(stamp) as file:
                     file.write(text)
@@ -83,6 +86,11 @@ class Parts:
         arrays = {name: getattr(part, name) for name in vectors}
         write_stored(file, "part", {}, arrays | matrix_arrays("coef", part.coef))
         return part
+
+
+def _digest(array: Any) -> str:
+    array = np.ascontiguousarray(array)
+    return hashlib.sha256(f"{array.dtype} {array.shape}".encode() + array.tobytes()).hexdigest()
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def test_weights_of_the_fit_are_not_forgotten_by_calibration(data):
 def test_shifted_copies_are_copies(data, shift):
     X, y, _ = data
     twice = np.column_stack([X, shift - 3 * X[:, 2]])
-    assert "the same up to shift and scale" in refusal(InvalidInputError, desparsified, twice, y)
+    assert "exact combinations of each other" in refusal(InvalidInputError, desparsified, twice, y)
 
 
 def test_frames_of_numbers_and_truth_values_are_matrices(data):

@@ -11,6 +11,7 @@ from tests.sentences import refusal
 from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
 from sketchlasso.graphs import links_of, write_graph
 from sketchlasso.inference import neighbourhoods, nodewise
+from sketchlasso.inference.regressions import ColumnSolver
 from sketchlasso.io import BlockMatrix
 
 
@@ -187,7 +188,7 @@ def test_edge_attributes_reach_every_file(tmp_path):
 
 
 def test_an_interrupted_call_continues_where_it_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr("sketchlasso.inference.column_problems.TARGETS_PER_PART", 4)
+    monkeypatch.setattr("sketchlasso.inference.regressions.TARGETS_PER_PART", 4)
     X, path = chained(m=60), tmp_path / "genes"
     options = {"n_half_samples": 2, "random_state": 7}
     whole = neighbourhoods(X, **options)
@@ -207,13 +208,9 @@ def test_an_interrupted_call_continues_where_it_ended(tmp_path, monkeypatch):
     damaged = tmp_path / "genes.parts" / kept[1]
     damaged.write_bytes(damaged.read_bytes()[:-3])
     solved = []
-    import sketchlasso.inference.column_problems as room
-
-    original = room.ColumnProblems.solve
+    solve = ColumnSolver._solve_part
     monkeypatch.setattr(
-        room.ColumnProblems,
-        "solve",
-        lambda self, part, settings: solved.append(part) or original(self, part, settings),
+        ColumnSolver, "_solve_part", lambda *given: solved.append(1) or solve(*given)
     )
     found = neighbourhoods(X, **options, checkpoint=path)
     assert len(solved) == 9 - 3

@@ -246,7 +246,7 @@ def test_the_pivotal_penalty_counts_the_other_predictors():
 def test_parts_of_the_targets_are_solved_as_all_and_progress_is_reported(monkeypatch):
     X = correlated(30, 20, seed=11)
     whole = nodewise(X, tol=1e-9)
-    monkeypatch.setattr("sketchlasso.inference.column_problems.TARGETS_PER_PART", 7)
+    monkeypatch.setattr("sketchlasso.inference.regressions.TARGETS_PER_PART", 7)
     calls = []
     parts = nodewise(X, tol=1e-9, progress=lambda done, total: calls.append((done, total)))
     assert calls == [(7, 20), (14, 20), (20, 20)]

@@ -1,0 +1,115 @@
+"""The columns of X as rows of a small matrix with the same inner products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
+from sketchlasso.types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnRows:
+    """Centred columns of X in an orthonormal basis of the rows: P P' = A'A.
+
+    Where m <= n the basis is the rows themselves, and P = A'. Where m > n it comes from A = Q R
+    without Q, and P = R'. Either way regressions of columns on columns are those of the data.
+
+    Row j of P (n, min(m, n)) stands for column j of X, centred and, if `standardized`, of standard
+    deviation one; rows of `constant` (n,) columns are zero. `means` and `scales` (n,) are in the
+    units of X; the scales are 1 unless `standardized`. X was first divided by the power of two
+    `unit`.
+    """
+
+    P: FloatArray
+    means: FloatArray
+    scales: FloatArray
+    constant: BoolArray
+    unit: float
+    n_samples: int
+    standardized: bool
+
+    @property
+    def n_features(self) -> int:
+        """Number n of columns of X."""
+        return self.P.shape[0]
+
+    @property
+    def lengths(self) -> FloatArray:
+        """Lengths (n,) of the centred columns in the units of X; 0 for constant ones."""
+        return np.asarray(np.linalg.norm(self.P, axis=1) * self.scales * self.unit)
+
+    @property
+    def penalty_unit(self) -> float:
+        """What penalties of these columns are divided by; standardised columns have no unit."""
+        return 1.0 if self.standardized else self.unit
+
+    @property
+    def transform(self) -> ColumnTransform:
+        """The map from X to the columns in P; the unit of X changes no coefficient."""
+        return ColumnTransform(self.means, self.scales)
+
+    def largest_products(self) -> FloatArray:
+        """Largest |p_i'p_j| (n,) of each row of P with another row."""
+        largest = np.empty(self.n_features)
+        for part in gen_batches(self.n_features, 512):
+            products = np.abs(self.P[part] @ self.P.T)
+            products[np.arange(len(products)), np.arange(part.start, part.stop)] = 0.0
+            largest[part] = products.max(axis=1)
+        return largest
+
+
+def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
+    """Centre the columns of X (m, n), and optionally scale them to standard deviation one."""
+    A, unit = DataMatrix.in_own_units(X, center=True, scale=True)
+    A = A.in_double()
+    m, n = A.shape
+    means, scales = A.transform.means, A.transform.scales
+    assert means is not None and scales is not None
+    # All but constant columns, which hold the rounding of their means, have mean square one.
+    constant = np.abs(A.column_lengths() / m - 1.0) > 1e-3
+    if m <= n:
+        dense = A.dense()
+        P = (dense - dense.mean(axis=0)).T  # less the rounding that the means left in the sums
+    else:
+        P = A.triangle(np.eye(n)).T
+    P = np.ascontiguousarray(P, dtype=np.float64)
+    P[constant] = 0.0
+    if not standardize:
+        P *= scales[:, None]
+        scales = np.ones(n)
+    return ColumnRows(P, means * unit, scales, constant, unit, m, standardize)
+
+
+def with_responses(columns: ColumnRows, X: Any, Y: FloatArray) -> ColumnRows:
+    """Append responses Y (m, t), which vary, to the standardised columns of X (m, n).
+
+    Where m > n the basis has one more direction, outside of the columns of X. All responses
+    share it, so they must not be regressed on each other.
+    """
+    m, n = X.shape
+    means = Y.mean(axis=0)
+    centred = Y - means
+    spreads = np.linalg.norm(centred, axis=0) / np.sqrt(m)
+    units = centred / spreads
+    P = columns.P
+    if m <= n:
+        rows = units.T
+    else:
+        products = np.asarray(X.T @ units) / (columns.scales * columns.unit)[:, None]
+        products[columns.constant] = 0.0
+        inside = np.linalg.lstsq(P, products, rcond=None)[0]
+        outside = np.sqrt(np.maximum(m - np.sum(inside**2, axis=0), 0.0))
+        rows = np.vstack([inside, outside]).T
+        P = np.hstack([P, np.zeros((n, 1))])
+    return replace(
+        columns,
+        P=np.ascontiguousarray(np.vstack([P, rows])),
+        means=np.concatenate([columns.means, means]),
+        scales=np.concatenate([columns.scales, spreads / columns.unit]),
+        constant=np.concatenate([columns.constant, np.zeros(Y.shape[1], dtype=bool)]),
+    )
