@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -13,7 +14,7 @@ from sketchlasso.data.storage import DenseStorage, SparseStorage
 from sketchlasso.data.transform import near_zero
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances.rows import RowSet
+from sketchlasso.instances.rows import RowSets
 from sketchlasso.kernels.columns import add_columns, columns_dot_block, gram_rows
 from sketchlasso.linalg.rows import centre, weighted_lengths
 from sketchlasso.problem.full_problem import FullView
@@ -26,7 +27,7 @@ FEW = 3
 # New columns made dense at a time, so that they fit the cache.
 BLOCK = 64
 # Entries of X that are copied at a time.
-COPIED = 2**22
+COPIED = 2**23
 # A pair of entries that meet costs as much as this many products in a dense line.
 PAIR_COST = 20.0
 
@@ -119,29 +120,35 @@ class DenseColumns:
 
     def whole_gram(self, weights: FloatArray | None = None) -> FloatArray:
         """The Gram matrix of all columns (n, n); only its lower triangle is filled."""
-        total = np.zeros((self.shape[1], self.shape[1]))
-        for part in self._parts(self.shape[1]):
+        n = self.shape[1]
+        gram = np.zeros((n, n))
+        for number, part in enumerate(self._parts(n)):
             block = self._entries(part, EVERY)
             if weights is not None:
                 block *= np.sqrt(weights[part, None])
             # BLAS reads arrays in Fortran order: the transpose of its upper triangle.
-            total = dsyrk(1.0, block.T, beta=1.0, c=total.T, overwrite_c=1).T
-        return total
+            dsyrk(1.0, block.T, beta=float(number > 0), c=gram.T, overwrite_c=1)
+        return gram
 
     def _parts(self, width: int) -> list[slice]:
         """Parts of the rows of which a copy of so many columns is not large."""
-        step = max(1, COPIED // max(width, 1))
-        return [slice(first, first + step) for first in range(0, self.shape[0], step)]
+        m = self.shape[0]
+        count = max(1, -(-m * width // COPIED))
+        edges = [m * number // count for number in range(count + 1)]
+        return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
     def _entries(self, part: slice, chosen: Any) -> FloatArray:
         """A copy of the shifted entries of some rows and columns."""
         if isinstance(chosen, slice):
-            entries = self.matrix[part if self._rows is None else self._rows[part]]
+            if self._rows is None:
+                return np.ascontiguousarray(self.matrix[part] - self.shift)
+            entries = np.ascontiguousarray(self.matrix[self._rows[part]])
         elif self._rows is None:
             entries = self.matrix[part].take(chosen, axis=1)
         else:
             entries = self.matrix[self._rows[part][:, None], chosen]
-        return np.ascontiguousarray(entries) - self.shift[chosen]
+        entries -= self.shift[chosen]
+        return entries
 
 
 class SparseColumns:
@@ -245,17 +252,27 @@ class TrainingRows:
     Rows that do not train have a weight of zero; `gram_weights` is None where all weights are one.
     """
 
-    def __init__(self, columns: Columns, row_set: RowSet, fit_intercept: bool) -> None:
-        self.columns, self.fit_intercept = columns, fit_intercept
-        self.weights = row_set.all_weights(columns.shape[0]).astype(float)
-        self.weight = float(self.weights.sum())
-        self.gram_weights = None if (self.weights == 1.0).all() else self.weights
+    def __init__(self, columns: Columns, weights: FloatArray, sums: FloatArray | None) -> None:
+        self.columns, self.fit_intercept = columns, sums is not None
+        self.weights, self.weight = weights, float(weights.sum())
+        self.gram_weights = None if (weights == 1.0).all() else weights
         self.means = self.shifted_sums = np.zeros(columns.shape[1])
-        if fit_intercept:
+        if sums is not None:
             # Of columns less their offsets, and the sums that centring subtracts from Gram entries.
-            sums = columns.correlate(self.weights)
             self.means = sums / self.weight
             self.shifted_sums = sums - columns.shift * self.weight
+
+    @classmethod
+    def of(cls, columns: Columns, rows: RowSets, fit_intercept: bool) -> list[TrainingRows]:
+        """All row sets, with the sums of columns in one product."""
+        weights = [one.all_weights(columns.shape[0]).astype(float) for one in rows]
+        if not fit_intercept:
+            return [cls(columns, own, None) for own in weights]
+        sums = columns.correlate(np.stack(weights, axis=1)).T
+        return [
+            cls(columns, own, np.ascontiguousarray(one))
+            for own, one in zip(weights, sums, strict=True)
+        ]
 
     @cached_property
     def view(self) -> FullView:

@@ -21,12 +21,12 @@ from sketchlasso.types import FloatArray, IntArray
 SAFE_SHARE = 1e-4
 # A column whose spread is below this share of its sum of squares is constant up to rounding.
 CONSTANT = 1e-12
-# Columns that a Gram matrix has space for at first.
-FIRST_ROOM = 256
+# Columns that a Gram matrix has space for at first; memory that is not used costs nothing.
+FIRST_ROOM = 2000
 # The Gram matrix of this many columns takes 2 GiB; more never enter.
 MOST_COLUMNS = 16_000
-# Rows of a matrix that are mirrored at a time.
-MIRRORED = 512
+# Rows of all matrices that are finished at a time, so that they fit the cache.
+ROWS = 64
 
 
 class GrowingMatrix:
@@ -37,7 +37,8 @@ class GrowingMatrix:
     """
 
     def __init__(self, n_features: int) -> None:
-        self.buffer = np.empty((FIRST_ROOM, FIRST_ROOM))
+        room = min(n_features, FIRST_ROOM)
+        self.buffer = np.empty((room, room))
         self.columns = np.empty(0, dtype=np.intp)
         self.place = np.full(n_features, -1, dtype=np.intp)
 
@@ -93,21 +94,18 @@ class TrainingGram(GrowingMatrix):
         held_out: Columns | None = None,
         whole: FloatArray | None = None,
     ) -> None:
-        super().__init__(training.columns.shape[1])
         self._training, self._total, self._held_out = training, total, held_out
         self.whole = whole is not None
-        if whole is not None:
+        if whole is None:
+            super().__init__(training.columns.shape[1])
+        else:
             self.buffer = whole
             self.columns = self.place = np.arange(len(whole))
 
-    @property
-    def room(self) -> int:
-        """How many more columns may be added."""
-        return max(MOST_COLUMNS - len(self.columns), 0)
-
     def include(self, wanted: IntArray) -> int:
         """Add the missing columns, as far as there is room; returns how many."""
-        new = self.missing(np.unique(wanted))[: self.room]
+        room = max(MOST_COLUMNS - len(self.columns), 0)
+        new = self.missing(np.unique(wanted))[:room]
         if len(new):
             every = np.concatenate([self.columns, new])
             lines = self._sums(new, every)
@@ -151,46 +149,63 @@ def whole_grams(trainings: Sequence[TrainingRows], n_threads: int) -> list[Float
     alike = all(((one.weights == base) | (one.weights == 0)).all() for one in trainings)
     held_out = [np.flatnonzero((one.weights == 0) & (base > 0)) for one in trainings]
     times = np.bincount(np.concatenate(held_out), minlength=len(base))
-    if not alike or not times.any():
-        return map_items(
-            lambda one: _centred(one, columns.whole_gram(one.gram_weights)), trainings, n_threads
-        )
-    rest = np.flatnonzero((times == 0) & (base > 0))
-    own = map_items(
+    if not (alike and times.any()):
+        grams = map_items(lambda one: columns.whole_gram(one.gram_weights), trainings, n_threads)
+        _finish(trainings, grams, [], n_threads)
+        return grams
+    # Where parts share rows, all rows are a part of their own.
+    disjoint = (times <= 1).all()
+    rest = np.flatnonzero((base > 0) & (times == 0) if disjoint else base > 0)
+    *grams, last = map_items(
         lambda rows: columns.rows(rows).whole_gram(base[rows]), [*held_out, rest], n_threads
     )
-    if (times <= 1).all():
-        total = np.zeros_like(own[0])
-        for part in own:
-            total += part
-    else:
-        total = columns.whole_gram(base)
-
-    def downdated(number: int) -> FloatArray:
-        training, gram = trainings[number], own[number]
-        np.subtract(total, gram, out=gram)
-        unsafe = np.flatnonzero(np.diagonal(gram) < SAFE_SHARE * np.diagonal(total))
-        if len(unsafe):
-            lines = columns.gram(unsafe, np.arange(len(gram)), training.weights)
-            gram[unsafe], gram[:, unsafe] = lines, lines.T
-        return _centred(training, gram)
-
-    return map_items(downdated, range(len(trainings)), n_threads)
+    _finish(trainings, grams, [*grams, last] if disjoint else [last], n_threads)
+    return grams
 
 
-def _centred(training: TrainingRows, gram: FloatArray) -> FloatArray:
-    """The Gram matrix of centred columns, in place; of the given one the lower triangle counts."""
-    before, sums = np.diagonal(gram).copy(), training.shifted_sums
-    shares = sums / training.weight
-    for first in range(0, len(gram), MIRRORED):
-        part = slice(first, min(first + MIRRORED, len(gram)))
-        if sums.any():
-            gram[part, : part.stop] -= np.outer(sums[part], shares[: part.stop])
-        gram[:first, part] = gram[part, :first].T
-        corner = gram[part, part]
-        corner[:] = np.tril(corner) + np.tril(corner, -1).T
-    constant = np.diagonal(gram) <= CONSTANT * before
-    if constant.any():
-        gram[constant] = 0.0
-        gram[:, constant] = 0.0
-    return gram
+def _finish(
+    trainings: Sequence[TrainingRows],
+    grams: list[FloatArray],
+    total: list[FloatArray],
+    n_threads: int,
+) -> None:
+    """Make products centred Gram matrices, in place, from their lower triangles.
+
+    Where there are parts of a `total`, the products are those of the rows held out.
+    """
+    n = len(grams[0])
+
+    def finish(first: int) -> list[FloatArray]:
+        """Finish some rows up to the diagonal; the diagonals before centring."""
+        part, stop = slice(first, first + ROWS), min(first + ROWS, n)
+        whole = sum(one[part, :stop] for one in total)
+        before = []
+        for training, gram in zip(trainings, grams, strict=True):
+            lines, sums = gram[part, :stop], training.shifted_sums
+            if total:
+                np.subtract(whole, lines, out=lines)
+            before.append(np.diagonal(lines, first).copy())
+            lines -= np.outer(sums[part], sums[:stop] / training.weight)
+            gram[:first, part] = lines[:, :first].T
+            corner = lines[:, first:]
+            corner[:] = np.tril(corner) + np.tril(corner, -1).T
+        return [*before, np.diagonal(whole, first)] if total else before
+
+    diagonals = map_items(finish, range(0, n, ROWS), n_threads)
+    before = [np.concatenate(own) for own in zip(*diagonals, strict=True)]
+    for training, gram, own in zip(trainings, grams, before, strict=False):
+        if total:
+            _sum_again(training, gram, np.flatnonzero(own < SAFE_SHARE * before[-1]))
+        constant = np.diagonal(gram) <= CONSTANT * own
+        if constant.any():
+            gram[constant] = 0.0
+            gram[:, constant] = 0.0
+
+
+def _sum_again(training: TrainingRows, gram: FloatArray, unsafe: IntArray) -> None:
+    """Replace the lines of some columns by sums over the training rows."""
+    if len(unsafe):
+        sums = training.shifted_sums
+        lines = training.columns.gram(unsafe, np.arange(len(gram)), training.weights)
+        lines = lines - np.outer(sums[unsafe], sums / training.weight)
+        gram[unsafe], gram[:, unsafe] = lines, lines.T

@@ -131,8 +131,8 @@ class ExactLedger(Ledger):
         rest = self.status == Status.INTERRUPTED
         self.primal[rest], self.dual[rest] = self.null[rest], 0.0
 
-    def fitted(self, row_set: int, models: Mapping[int, range], X: Any) -> FloatArray:
-        """Values X w + b (rows of X, b) of models, whose numbers are given for each response.
+    def fitted(self, row_set: int, models: Mapping[int, range], X: Any, rows: Any) -> FloatArray:
+        """Values X w + b (r, b) on some rows of X of models, by the numbers of each response.
 
         Where few columns have a part in any of them, only those are multiplied.
         """
@@ -149,10 +149,12 @@ class ExactLedger(Ledger):
         coef = np.zeros((np.count_nonzero(used), len(found)))
         coef[np.cumsum(used)[support] - 1, numbers] = np.concatenate([one.values for one in found])
         means = self._means[row_set]
-        if not used.all():
-            X, means = X[:, used], means[used]
-        intercept = np.repeat(self._y_mean[row_set, responses], counts) - means @ coef
-        return np.asarray(X @ coef + intercept)
+        if used.all() or not isinstance(X, np.ndarray):
+            part = X[rows] if used.all() else X[rows][:, used]
+        else:
+            part = X[np.ix_(rows, used)]
+        intercept = np.repeat(self._y_mean[row_set, responses], counts) - means[used] @ coef
+        return np.asarray(part @ coef + intercept)
 
     def leave_out(self, response: int, first: int) -> None:
         """Mark the problems of a response from a penalty on as not needed."""

@@ -13,11 +13,19 @@ from scipy import linalg
 
 from sketchlasso.exact.path import MOST_ACTIVE
 from sketchlasso.exact.working_set import largest
-from sketchlasso.kernels.gram_path import EXACT, FIT, SLOPE, blank_solutions, gram_path, walk_gram
+from sketchlasso.kernels.gram_path import (
+    COLUMN,
+    EXACT,
+    FIT,
+    SLOPE,
+    blank_solutions,
+    gram_path,
+    walk_gram,
+)
 from sketchlasso.linalg.rows import rounding_of_sums, stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.formulas import relative_gap
-from sketchlasso.problem.full_problem import dual_of_ratio, full_primal
+from sketchlasso.problem.full_problem import dual_bound, full_primal
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
@@ -82,7 +90,8 @@ class _Search:
         self._alphas = np.ascontiguousarray(np.take_along_axis(alphas, self.order, axis=1))
         self._null = np.linalg.norm(Y, axis=1)
         # Columns may see this much more of a direction of length one than was computed.
-        self._rounding = rounding_of_sums(P.shape[1]) * np.linalg.norm(P, axis=1).max(initial=0.0)
+        longest = np.linalg.norm(P, axis=1).max(initial=0.0)
+        self._rounding = np.array([rounding_of_sums(P.shape[1]) * longest])
         self.gap: FloatArray = np.full(alphas.shape, np.inf)
         nothing: Piece = (NO_COLUMNS, np.empty(0))
         self.pieces: list[list[Piece]] = [[nothing] * alphas.shape[1] for _ in Y]
@@ -152,12 +161,12 @@ class _Search:
         if why == EXACT and done < len(alphas):
             # All smaller penalties have the same solution, and the dual point alpha t of length at
             # most one with x_j't = sign(w_j) on its support.
-            active = path.active[:count]
+            active = path.active[COLUMN, :count]
             self.pieces[t][done:] = [_ordered(columns[active], path.parts[FIT, :count])] * (
                 len(alphas) - done
             )
             signs = path.parts[SLOPE, :count]
-            inner = linalg.cho_solve((path.L[:count, :count], True), signs)
+            inner = linalg.cho_solve((path.L[:count, :count], True), signs, check_finite=False)
             self._tight[t] = inner @ rows[active]
             done = len(alphas)
         self._reached[t] = done
@@ -202,7 +211,10 @@ class _Search:
             length = np.linalg.norm(residual, axis=1)
             seen = self._seen(residual, self._own[t])
             inner = np.einsum("ij,ij->i", self._Y[t], residual)
-            dual = dual_of_ratio(seen.max(axis=1) + self._rounding * length, length, inner, alpha)
+            largest_seen = seen.max(axis=1)[None]
+            dual = dual_bound(
+                largest_seen, length, inner, alpha, np.ones(1), self._rounding, positive=True
+            )
             self.gap[t, i] = relative_gap(primal, dual, self._null[t])
             open_ = np.flatnonzero(~(self.gap[t, i] <= self._tol) & (length > 0))
             ratios = seen[open_] / limit[open_, None]

@@ -9,7 +9,7 @@ proved yet, and what no walk reaches, goes to the working set.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from sketchlasso.exact.gram import TrainingGram
 from sketchlasso.exact.target import Point, Target
 from sketchlasso.exact.working_set import WorkingSet, largest
 from sketchlasso.kernels.gram_path import (
+    COLUMN,
     EXACT,
     FIT,
     MISSED,
@@ -29,7 +30,7 @@ from sketchlasso.kernels.gram_path import (
     walk_gram,
 )
 from sketchlasso.problem.formulas import relative_gap
-from sketchlasso.problem.full_problem import dual_of_ratio, full_primal
+from sketchlasso.problem.full_problem import dual_bound, full_primal
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Status
@@ -37,7 +38,7 @@ from sketchlasso.types import FloatArray, IntArray
 
 # With more active columns knots cost more than the working set; of sparse columns, with fewer,
 # unless there are only few rows, whose paths end early.
-MOST_ACTIVE = 1000
+MOST_ACTIVE = 3000
 MOST_ACTIVE_SPARSE = 200
 FEW_ROWS = 500
 # Knots between two looks at a request to stop, and the most on the way to a penalty: their number
@@ -73,7 +74,7 @@ class Solved(NamedTuple):
     values: FloatArray
     primal: float
     dual: float
-    steps: int = 0
+    steps: int = 1
     ended: Status = Status.STALLED
 
 
@@ -140,7 +141,7 @@ class KnotWalk:
         ]
         facts = out.facts[:done]
         if why == EXACT and done < len(penalties) and not squared:
-            points.append(self._point(path.active[:count], path.parts[FIT, :count]))
+            points.append(self._point(path.active[COLUMN, :count], path.parts[FIT, :count]))
             facts = np.vstack([facts, np.full(5, np.nan)])
         # Only a walk that came to its last penalty stands on the face of its last solution.
         self._path, self._count = (path, count) if done == len(penalties) else (None, 0)
@@ -315,36 +316,39 @@ class Chain:
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray | None]:
         """Alphas, objectives, dual values and ||r||^2 (a,) of proposals, and scores (n, a).
 
-        Scores are None where the Gram matrix proves all that can be proved by the residual alone.
+        Scores are None where the digits of a Gram matrix of all columns prove the gap.
         """
-        target, training = self.target, self.target.training
-        squares, inner, worst, l1 = stretch.squares, stretch.inner, stretch.worst, stretch.l1
-        scores = None
-        # Columns may see more than was computed, by the rounding of products with r or, in a Gram
-        # matrix, with y.
-        worst = worst + self._rounding * target.first.length
-        trusted = squares * self._tol > GRAM_ERROR * target.first.square
-        if len(squares) and not (self._gram.whole and trusted.all()):
-            support = np.unique(np.concatenate([s for s, _ in stretch.points]))
-            table = np.zeros((len(support), len(squares)))
-            for number, (chosen, values) in enumerate(stretch.points):
-                table[np.searchsorted(support, chosen), number] = values
-            residuals = training.residual(target.y, support, table)
-            squares = training.weights @ residuals**2
-            inner = (training.weights * target.y) @ residuals
-            scores = self._score(training.correlate(residuals))
-            rounded = np.outer(self._score(target.rounding), np.sqrt(squares))
-            worst, l1 = (scores + rounded).max(axis=0), target.factor[support] @ np.abs(table)
-        lengths = np.sqrt(squares)
-        alphas = penalties[: len(squares)]
-        if squared:
-            alphas = alphas / lengths
-        primal = full_primal(lengths, alphas, l1)
-        dual = dual_of_ratio(worst, lengths, inner, alphas)
-        if len(target.free):
-            # What unpenalised columns see of such a residual is rounding, but counts.
-            dual[~trusted] = 0.0
-        return alphas, primal, dual, squares, scores
+        target, training, total = self.target, self.target.training, self.target.first.square
+        squares, scores = stretch.squares, None
+
+        def bounds(
+            inner: FloatArray, l1: FloatArray, seen: FloatArray, factor: FloatArray, rounding: Any
+        ) -> tuple[FloatArray, FloatArray, FloatArray]:
+            lengths, alphas = np.sqrt(squares), penalties[: len(squares)]
+            alphas = alphas / lengths if squared else alphas
+            dual = dual_bound(seen, lengths, inner, alphas, factor, rounding, target.positive)
+            if scores is None or len(target.free):
+                # Errors of products with y, and what unpenalised columns see of the residual.
+                dual = dual - GRAM_ERROR * total / np.maximum(lengths, 1e-300)
+            return alphas, full_primal(lengths, alphas, l1), dual
+
+        if self._gram.whole or not len(squares):
+            # Columns may see more than was computed, by the rounding of products with y.
+            worst = stretch.worst[None] + self._rounding * np.sqrt(total)
+            proof = bounds(stretch.inner, stretch.l1, worst, np.ones(1), np.zeros(1))
+            null = np.full_like(squares, target.null)
+            if (relative_gap(proof[1], proof[2], null) <= self._tol).all():
+                return *proof, squares, None
+        support = np.unique(np.concatenate([s for s, _ in stretch.points]))
+        table = np.zeros((len(support), len(squares)))
+        for number, (chosen, values) in enumerate(stretch.points):
+            table[np.searchsorted(support, chosen), number] = values
+        residuals = training.residual(target.y, support, table)
+        squares = training.weights @ residuals**2
+        seen = training.correlate(residuals)
+        scores = self._score(seen)
+        inner, l1 = (training.weights * target.y) @ residuals, target.factor[support] @ abs(table)
+        return *bounds(inner, l1, seen, target.factor, target.rounding), squares, scores
 
     def _score(self, seen: FloatArray) -> FloatArray:
         """|x_j'r| / f_j of columns (n,) or (n, a), zero for excluded and unpenalised ones."""

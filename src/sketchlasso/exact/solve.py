@@ -29,13 +29,11 @@ Key: TypeAlias = tuple[int, int]
 Result = TypeVar("Result")
 # Penalties and solutions at some lambdas.
 Descended: TypeAlias = tuple[FloatArray, list[Solved]]
-# Products with X that a path takes about, and columns of Gram matrices that all paths take, unless
-# the Gram matrix of all columns is known.
-PRODUCTS = 40
-GRAM_COLUMNS = 1000
-# Operations of a Gram matrix in the time that reading an entry of X takes, and the times that each
-# entry of such a matrix is read or written.
-SPEED = 8
+# Reading all of X so many times takes as long as a path without the Gram matrix of all columns.
+PRODUCTS = 60
+# Operations of that matrix in the time that reading an entry of X takes, and the times that each of
+# its entries is read or written.
+SPEED = 40
 PASSES = 8
 # Bytes that the Gram matrices of all row sets may take together.
 WHOLE_BYTES = 2**31
@@ -115,8 +113,7 @@ def exact_alpha_max(
     columns, Y, rows = _checked_data(X, y, rows, terms)
     factor, radius = terms.factors(columns.shape[1]), _checked_radius(radius)
     largest = np.zeros(Y.shape[1])
-    for row_set in rows:
-        training = TrainingRows(columns, row_set, terms.fit_intercept)
+    for training in TrainingRows.of(columns, rows, terms.fit_intercept):
         for response, own in enumerate(Y.T):
             target = Target(training, own, factor, terms.positive, radius)
             largest[response] = max(largest[response], target.alpha_max())
@@ -145,14 +142,13 @@ class Descent:
         self._factor, self._positive = terms.factors(n), bool(terms.positive)
         self._radius = _checked_radius(radius)
         self._tol, self._max_rounds, self._n_threads = tol, max_rounds, n_threads
-        self._training = [TrainingRows(self.columns, own, terms.fit_intercept) for own in self.rows]
+        self._training = TrainingRows.of(self.columns, self.rows, terms.fit_intercept)
         dense, chains = isinstance(self.columns, DenseColumns), len(self.rows) * self.Y.shape[1]
         # Whether a row set has one Gram matrix of all columns, which its responses share: where
         # there is memory for it, and where it takes less time than the products it saves.
         size, sets = self.columns.size, len(self.rows)
         time = size * (n / SPEED if dense else size / m) + PASSES * sets * n * n
-        other = (PRODUCTS * chains + GRAM_COLUMNS / SPEED) * size
-        self.shares_gram = time <= other and 8 * n * n * sets <= WHOLE_BYTES
+        self.shares_gram = time <= PRODUCTS * chains * size and 8 * n * n * sets <= WHOLE_BYTES
         self.shares_gram &= self._radius == 0.0
         self._whole: list[FloatArray] | None = None
         # Where few columns of many come into play, row sets use different ones, and products of few

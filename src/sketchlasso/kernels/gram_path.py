@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from sketchlasso.kernels.compiling import IndexMatrix, Indices, Matrix, Vector, kernel
 from sketchlasso.types import FloatArray, IntArray
@@ -41,8 +42,13 @@ REFRESHED = 0.85
 # rounding is left (inf for a column that cannot enter), the correlation at lambda = 0, and its
 # change with lambda.
 V, FACTOR, BLIND_AT, AT_ZERO, PER_LAMBDA = range(5)
-# Rows of the arrays of active columns: f_j sign_j, b and z.
-SLOPE, FIT, MOVE = range(3)
+# Rows of the arrays of active columns: f_j sign_j, b, z, L^-1 v_A, L^-1 (f sign)_A, and the cosines
+# and sines of the rotations that remove a column.
+SLOPE, FIT, MOVE, HALF_FIT, HALF_MOVE, COSINE, SINE = range(7)
+# Rows of the numbers of active columns: the column, and its line in `lines`. Of watched columns:
+# the column, and of each of all columns its place among those watched (-1: none).
+COLUMN, LINE = range(2)
+WATCH, PLACE = range(2)
 # Entries of a place: lambda, the column that has just left (-1: none), its sign, the column that
 # has just entered (-1: none).
 LEVEL, LEFT, LEFT_SIGN, ENTERED = range(4)
@@ -66,10 +72,10 @@ class GramPath(NamedTuple):
     G: Matrix
     columns: Matrix
     near: Matrix
-    watch: Indices
+    watch: IndexMatrix
     L: Matrix
     lines: Matrix
-    active: Indices
+    active: IndexMatrix
     parts: Matrix
     place: Vector
     total: float
@@ -126,11 +132,11 @@ def gram_path(
         G,
         columns,
         np.empty((5, p)),
-        np.arange(p),
-        np.zeros((most, most)),
-        np.zeros((most, p)),
-        np.zeros(most, dtype=np.int64),
-        np.zeros((3, most)),
+        np.empty((2, p), dtype=np.int64),
+        np.empty((most, most)),
+        np.empty((most, p)),
+        np.tile(np.arange(most), (2, 1)),
+        np.empty((7, most)),
         np.array([np.inf, -1.0, 0.0, -1.0]),
         total,
         positive,
@@ -145,7 +151,7 @@ def begin_at(path: GramPath, level: float, support: IntArray, signs: FloatArray)
     Returns s, or -1 where there is no room or the columns depend on each other.
     """
     count = len(support)
-    if count > len(path.active):
+    if count > len(path.L):
         return -1
     part = path.G[np.ix_(support, support)]
     try:
@@ -154,17 +160,24 @@ def begin_at(path: GramPath, level: float, support: IntArray, signs: FloatArray)
         return -1
     if not (np.diagonal(factor) ** 2 > DEPENDENT * np.diagonal(part)).all():
         return -1
-    path.L[:count, :count], path.active[:count] = factor, support
-    path.parts[SLOPE, :count] = signs * path.columns[FACTOR, support]
+    slopes = signs * path.columns[FACTOR, support]
+    halves = linalg.solve_triangular(
+        factor, np.stack([path.columns[V, support], slopes], axis=1), lower=True, check_finite=False
+    )
+    path.L[:count, :count], path.active[COLUMN, :count] = factor, support
+    path.parts[SLOPE, :count], path.parts[HALF_FIT : HALF_MOVE + 1, :count] = slopes, halves.T
     path.columns[BLIND_AT, support] = np.inf
     path.place[:] = level, -1.0, 0.0, -1.0
     return count
 
 
 @kernel(fast=True)
-def append_column(G: Matrix, L: Matrix, active: Indices, count: int, j: int) -> bool:
-    """Extend the Cholesky factor by column j; False if it depends on the others."""
+def append_column(path: GramPath, count: int, j: int, sign: float) -> bool:
+    """Let column j enter the face; False, and no change, if it depends on the others."""
+    G, columns, L, active, parts = path.G, path.columns, path.L, path.active[COLUMN], path.parts
+    half_fit, half_move = parts[HALF_FIT], parts[HALF_MOVE]
     entries, line = G[j], L[count]
+    fit, move = columns[V, j], sign * columns[FACTOR, j]
     square = entries[j]
     left = square
     for i in range(count):
@@ -174,55 +187,64 @@ def append_column(G: Matrix, L: Matrix, active: Indices, count: int, j: int) -> 
         value /= row[i]
         line[i] = value
         left -= value * value
+        fit -= value * half_fit[i]
+        move -= value * half_move[i]
     if not left > DEPENDENT * square:
         return False
-    line[count] = np.sqrt(left)
+    pivot = np.sqrt(left)
+    line[count] = pivot
+    active[count] = j
+    parts[SLOPE, count] = sign * columns[FACTOR, j]
+    half_fit[count] = fit / pivot
+    half_move[count] = move / pivot
     return True
 
 
+@kernel(fast=True)
+def rotated(vector: Vector, parts: Matrix, first: int, last: int, out: Vector) -> float:
+    """Write entries [first, last) of a rotated vector; returns the one beyond them."""
+    cosine, sine = parts[COSINE], parts[SINE]
+    carried = vector[first]
+    for i in range(first, last):
+        following = vector[i + 1]
+        out[i] = cosine[i] * carried + sine[i] * following
+        carried = cosine[i] * following - sine[i] * carried
+    return carried
+
+
 @kernel()
-def remove_column(L: Matrix, active: Indices, slopes: Vector, count: int, position: int) -> None:
+def remove_column(path: GramPath, count: int, position: int) -> None:
     """Remove the active column at a position from the face; the last row of L becomes free."""
-    last = count - 1
-    for i in range(position, last):
-        active[i] = active[i + 1]
-        slopes[i] = slopes[i + 1]
-        for j in range(i + 2):
-            L[i, j] = L[i + 1, j]
-    for i in range(position, last):
-        cosine = L[i, i]
-        sine = L[i, i + 1]
-        size = np.sqrt(cosine * cosine + sine * sine)
-        cosine /= size
-        sine /= size
-        for r in range(i, last):
-            row = L[r]
-            a = row[i]
-            b = row[i + 1]
-            row[i] = cosine * a + sine * b
-            row[i + 1] = cosine * b - sine * a
+    L, active, parts = path.L, path.active, path.parts
+    last, free = count - 1, active[LINE, position]
+    for r in range(position, last):
+        for row in range(2):
+            active[row, r] = active[row, r + 1]
+        parts[SLOPE, r] = parts[SLOPE, r + 1]
+        for i in range(position):
+            L[r, i] = L[r + 1, i]
+        corner = L[r + 1, r + 1]
+        carried = rotated(L[r + 1], parts, position, r, L[r])
+        size = np.sqrt(carried * carried + corner * corner)
+        parts[COSINE, r] = carried / size
+        parts[SINE, r] = corner / size
+        L[r, r] = size
+    active[LINE, last] = free
+    for row in (HALF_FIT, HALF_MOVE):
+        rotated(parts[row], parts, position, last, parts[row])
 
 
 @kernel(fast=True)
-def solve_face(
-    columns: Matrix, L: Matrix, active: Indices, parts: Matrix, count: int
-) -> tuple[float, float]:
+def solve_face(L: Matrix, parts: Matrix, count: int) -> tuple[float, float]:
     """Write b and z of a face; returns v_A'b and E."""
-    v = columns[V]
-    slopes, b, z = parts[SLOPE], parts[FIT], parts[MOVE]
+    half_fit, half_move, b, z = parts[HALF_FIT], parts[HALF_MOVE], parts[FIT], parts[MOVE]
     explained = 0.0
     E = 0.0
     for i in range(count):
-        fit, move, row = v[active[i]], slopes[i], L[i]
-        for j in range(i):
-            fit -= row[j] * b[j]
-            move -= row[j] * z[j]
-        fit /= row[i]
-        move /= row[i]
-        b[i] = fit
-        z[i] = move
-        explained += fit * fit
-        E += move * move
+        b[i] = half_fit[i]
+        z[i] = half_move[i]
+        explained += b[i] * b[i]
+        E += z[i] * z[i]
     for i in range(count - 1, -1, -1):
         row = L[i]
         fit = b[i] / row[i]
@@ -257,27 +279,40 @@ def correlate(
 
 
 @kernel()
+def watch_column(path: GramPath, count: int, watched: int, j: int) -> None:
+    """Watch column j, as the last one."""
+    path.watch[WATCH, watched] = j
+    path.watch[PLACE, j] = watched
+    for row in range(5):
+        path.near[row, watched] = path.columns[row, j]
+    for i in range(count):
+        path.lines[path.active[LINE, i], watched] = path.G[path.active[COLUMN, i], j]
+
+
+@kernel()
 def choose_watched(path: GramPath, count: int, lam: float) -> int:
-    """Copy the columns near their thresholds at a lambda into `near`; returns how many.
+    """Watch the inactive columns near their thresholds at a lambda; returns how many.
 
     All where lambda is inf. Their correlations on the face must be known.
     """
-    G, columns, near, watch, _, lines, active, _, _, _, positive, _, _ = path
-    found = 0
+    columns, near, watch, active = path.columns, path.near, path.watch, path.active
+    watched = 0
     for j in range(columns.shape[1]):
         size = columns[AT_ZERO, j] + lam * columns[PER_LAMBDA, j] if lam < np.inf else np.inf
-        if size < 0.0 and not positive:
+        if size < 0.0 and not path.positive:
             size = -size
-        # Active columns are at their threshold, but for rounding.
-        if size >= WATCHED * lam * columns[FACTOR, j]:
-            watch[found] = j
+        watch[PLACE, j] = -1
+        if size >= WATCHED * lam * columns[FACTOR, j] and columns[BLIND_AT, j] < np.inf:
+            watch[WATCH, watched] = j
+            watch[PLACE, j] = watched
             for row in range(5):
-                near[row, found] = columns[row, j]
-            found += 1
+                near[row, watched] = columns[row, j]
+            watched += 1
     for i in range(count):
-        for k in range(found):
-            lines[i, k] = G[active[i], watch[k]]
-    return found
+        line, entries = path.lines[active[LINE, i]], path.G[active[COLUMN, i]]
+        for k in range(watched):
+            line[k] = entries[watch[WATCH, k]]
+    return watched
 
 
 @kernel()
@@ -413,19 +448,6 @@ def write_solution(
 
 
 @kernel()
-def position_of(watch: Indices, count: int, column: int) -> int:
-    """Where a column stands among the watched ones, in order; -1 where it does not."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if watch[middle] < column:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < count and watch[low] == column else -1
-
-
-@kernel()
 def walk_gram(
     path: GramPath, count: int, done: int, alphas: Vector, out: Solutions, most_knots: int
 ) -> tuple[int, int, int, int]:
@@ -438,18 +460,16 @@ def walk_gram(
     """
     G, columns, near, watch, L, lines, active, parts, place, total, positive, squared, narrow = path
     indices, values, counts, facts = out
-    slopes, fit, moves = parts[SLOPE], parts[FIT], parts[MOVE]
-    order = np.arange(L.shape[0])
     high, left, left_sign = place[LEVEL], np.int64(place[LEFT]), place[LEFT_SIGN]
     entered = np.int64(place[ENTERED])
     knots, why, refreshed, fresh = 0, ENDED, np.inf, True
     watched = np.int64(0)
     while True:
-        explained, E = solve_face(columns, L, active, parts, count)
+        explained, E = solve_face(L, parts, count)
         C = total - explained
         known = fresh or high < REFRESHED * refreshed
         if known:
-            correlate(columns, columns.shape[1], G, active, parts, count)
+            correlate(columns, columns.shape[1], G, active[COLUMN], parts, count)
             if (
                 high < np.inf
                 and not worst_correlation(columns, high, positive) <= (1.0 + ON_PATH) * high
@@ -463,17 +483,19 @@ def walk_gram(
             watched = choose_watched(path, count, high if narrow else np.inf)
             fresh = False
         else:
-            correlate(near, watched, lines, order, parts, count)
+            correlate(near, watched, lines, active[LINE], parts, count)
         enter, spot, sign = entering(
             near[AT_ZERO, :watched],
             near[PER_LAMBDA, :watched],
             near[FACTOR, :watched],
             near[BLIND_AT, :watched],
             positive,
-            position_of(watch, watched, left),
+            watch[PLACE, left] if left >= 0 else left,
             left_sign,
         )
-        leave, position = leaving(active, slopes, fit, moves, count, high, entered)
+        leave, position = leaving(
+            active[COLUMN], parts[SLOPE], parts[FIT], parts[MOVE], count, high, entered
+        )
         low = max(min(enter, high), leave)
         # Where the active columns explain all of y, ||r|| = lambda sqrt(E): the whole face belongs
         # to one alpha, and the path goes on with smaller ones where a column leaves.
@@ -486,14 +508,14 @@ def walk_gram(
         while done < len(alphas) and alphas[done] >= least:
             lam = lambda_of(low, high, C, E, alphas[done], squared)
             if not known:
-                correlate(columns, columns.shape[1], G, active, parts, count)
+                correlate(columns, columns.shape[1], G, active[COLUMN], parts, count)
                 known = True
             worst = worst_correlation(columns, lam, positive)
             missed = narrow and not worst <= (1.0 + ON_PATH) * lam
             if missed:
                 break
             fitted, l1 = write_solution(
-                columns[V], active, parts, count, lam, indices[done], values[done]
+                columns[V], active[COLUMN], parts, count, lam, indices[done], values[done]
             )
             counts[done] = count
             fact = facts[done]
@@ -511,28 +533,25 @@ def walk_gram(
             break
         high, left, left_sign, entered = low, np.int64(-1), 0.0, np.int64(-1)
         if enter >= low:
-            column = watch[spot]
+            column = watch[WATCH, spot]
             columns[BLIND_AT, column] = np.inf
             near[BLIND_AT, spot] = np.inf
-            if append_column(G, L, active, count, column):
-                active[count] = column
-                slopes[count] = sign * columns[FACTOR, column]
+            if append_column(path, count, column, sign):
+                line = lines[active[LINE, count]]
                 for k in range(watched):
-                    lines[count, k] = G[column, watch[k]]
+                    line[k] = G[column, watch[WATCH, k]]
                 entered = column
                 count += 1
         else:
-            left = active[position]
-            left_sign = np.sign(slopes[position])
+            left = active[COLUMN, position]
+            left_sign = np.sign(parts[SLOPE, position])
             columns[BLIND_AT, left] = BLIND * np.sqrt(G[left, left] * total)
-            here = position_of(watch, watched, left)
-            if here >= 0:
-                near[BLIND_AT, here] = columns[BLIND_AT, left]
-            for i in range(position, count - 1):
-                for k in range(watched):
-                    lines[i, k] = lines[i + 1, k]
-            remove_column(L, active, slopes, count, position)
+            remove_column(path, count, position)
             count -= 1
+            if watch[PLACE, left] < 0:
+                watch_column(path, count, watched, left)
+                watched += 1
+            near[BLIND_AT, watch[PLACE, left]] = columns[BLIND_AT, left]
         if knots >= most_knots:
             why = MORE
             break
