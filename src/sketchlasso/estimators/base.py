@@ -160,8 +160,11 @@ def fit_response(
     sketch: Sketch | None,
     alpha: float,
     radius: RadiusPolicy | None = None,
+    path: Path | None = None,
 ) -> Attributes:
     """Fit responses that share a sketch and a penalty on all rows, in the units of the user.
+
+    Or take the fit from a `path` of that one penalty.
 
     The responses are the `columns` (t,) of ``data.Y``; the radius is that of the specification by
     default. Returns arrays (t, ...): coef, intercept, alpha, radius, dual_gap, full_gap and n_iter;
@@ -171,8 +174,9 @@ def fit_response(
     radii: Radii = data.radius_in_units(spec.radius) if radius is None else radius
     if sketch is None and spec.sketch is not None:
         radii = None
-    path = fit_all(problem, Grid([alpha], radii=radii), sketch, problem.all_rows)
-    path.warn_if_unsolved()
+    if path is None:
+        path = fit_all(problem, Grid([alpha], radii=radii), sketch, problem.all_rows)
+        path.warn_if_unsolved()
     coef, intercept = path.models.coef.toarray(), path.models.intercept
     units = data.y_units[columns]
     found: Attributes = {

@@ -150,7 +150,8 @@ def _search(
         search: dict[str, Any] = _grid_attributes(spec, data, found, place, column, choices)
         search["edge"] = _at_the_edge(spec, data, found, place, column, choices["min"])
         if sketch is None:
-            fitted = fit_response(spec, data, response, None, used.alpha)
+            path = found.fit_on_all_rows(place, used, float(spec.tol))
+            fitted = fit_response(spec, data, response, None, used.alpha, path=path)
         else:
             scored, scaled = _radius_of_all(data, rows, found, place, used)
             fitted = fit_response(spec, data, response, sketch, used.alpha, scaled)

@@ -10,7 +10,7 @@ import numpy as np
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.results.models import LinearModels
-from sketchlasso.results.path import Path
+from sketchlasso.results.path import NUMBERS, Path
 from sketchlasso.results.radius import RadiusPolicy
 from sketchlasso.results.reprs import Screen, Shown, search_screen
 from sketchlasso.results.scores import Metric, averaged_predictions, greater_is_better
@@ -61,6 +61,23 @@ class CrossValidation(Shown):
     scores: dict[Metric, FloatArray]
     rows: RowSets
     predictions: FloatArray
+    # Models of all rows at the same penalties, where the search has solved them on the way.
+    on_all_rows: Path | None = None
+
+    def fit_on_all_rows(self, response: int, choice: Choice, tol: float) -> Path | None:
+        """The model of all rows at a grid point, if it is known to a relative gap of `tol`."""
+        path = self.on_all_rows
+        if path is None:
+            return None
+        at = [response * path.alphas.shape[2] + choice.alpha_index]
+        if not path.relative_gap[at[0]] <= tol:
+            return None
+        return replace(
+            path,
+            models=path.models.of(np.array(at)),
+            alphas=np.full((1, 1, 1), choice.alpha),
+            **{name: getattr(path, name)[at] for name in NUMBERS},
+        )
 
     def _screen(self) -> Screen:
         return search_screen(self)

@@ -14,6 +14,7 @@ or a device.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -287,7 +288,10 @@ def searched(
         search.run()
     path = solver.path(search.count)
     found = {name: search.scores[name][..., : search.count] for name in metrics}
-    return judged(problem.X, path, found, rows)
+    result = judged(problem.X, path, found, rows)
+    if isinstance(solver, OnData):
+        return replace(result, on_all_rows=solver.on_all_rows(path))
+    return result
 
 
 def _in_stages(problem: Problem, sketch: Sketch | None, grid: Grid) -> bool:
@@ -528,12 +532,13 @@ class OnData:
         shape = (len(rows), t, len(self._steps))
         expected = shape[0] * t * self._count
         self._ledger = ExactLedger(shape, n, settings.tol, settings.callback, expected)
+        # Solutions on all rows at the penalties of the folds, for the fit at the one that is best.
+        self._everywhere = ExactLedger((1, *shape[1:]), n, settings.tol, None)
         self._on_all_rows: list[list[Solved]] = [[] for _ in range(t)]
         self._alphas: list[FloatArray] = [np.empty(0)] * t
         self._largest = np.zeros(t)
         # Responses that are fitted exactly at their last penalty on all rows.
         self._exact: set[int] = set()
-        self._held_out = [problem.X[row_set.test] for row_set in rows]
         self._watch = Stopwatch()
         self._watch.__enter__()
         self.stopped = False
@@ -575,7 +580,7 @@ class OnData:
         models = {response: range(places[0], places[-1] + 1) for response in responses}
         scores: Scores = {name: np.empty((len(self._rows), len(at[0]))) for name in metrics}
         for fold, row_set in enumerate(self._rows):
-            predicted = self._ledger.fitted(fold, models, self._held_out[fold])
+            predicted = self._ledger.fitted(fold, models, self._problem.X, row_set.test)
             weights = self._problem.weights
             share = None if weights is None else weights[row_set.test]
             for number, response in enumerate(responses):
@@ -601,8 +606,12 @@ class OnData:
             penalties, more = found.get((self._all, response), (np.empty(0), []))
             solved += more
             known = np.concatenate([before, penalties])
-            for number in range(max(len(before), 1), len(known)):
-                known[number] = min(known[number], SLOWEST * known[number - 1])
+            self._everywhere.begin(0, response, self._descent.chain(self._all, response).target)
+            for number in range(len(before), len(known)):
+                if number > 0 and known[number] > SLOWEST * known[number - 1]:
+                    known[number] = SLOWEST * known[number - 1]
+                else:
+                    self._everywhere.record(0, response, number, solved[number])
             missing = len(steps) - len(penalties)
             if missing:
                 # No feature ever enters, so any penalty will do; or smaller ones change nothing.
@@ -642,6 +651,12 @@ class OnData:
         self._watch.__exit__()
         alphas = np.array([_extended(part, count, self._spacing) for part in self._alphas])
         return exact_path(self._ledger.solution(self._watch, count), alphas, self._problem.terms)
+
+    def on_all_rows(self, path: Path) -> Path:
+        """The models of all rows at the penalties of a path; INTERRUPTED where none is known."""
+        alphas = path.alphas[:, 0]
+        solution = self._everywhere.solution(self._watch, alphas.shape[1])
+        return exact_path(solution, alphas, self._problem.terms)
 
 
 def _extended(alphas: FloatArray, count: int, spacing: float) -> FloatArray:
