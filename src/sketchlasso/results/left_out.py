@@ -9,8 +9,10 @@ changes Z'Z by -c z_i z_i', so that Sherman and Morrison give
     q_i = H e + c H z_i (z_i'H e) / (1 - c h_i)        h_i = z_i'H z_i
     w_i = b_i - lambda_i q_i,   lambda_i = alpha sqrt(C_i / (1 - alpha^2 e'q_i))
 
-with C_i the least-squares error (:func:`face_level`). What comes out is a proposal: each is
-accepted by its duality gap over all columns, and the others are solved as problems of their own.
+with C_i the least-squares error (:func:`face_level`). What comes out is a proposal: its residual,
+which is zero at row i, is a direction of the dual over all rows, and proves the gap of the problem
+without the row. What is not solved so is solved as a problem of its own, at first on the columns
+near their threshold.
 """
 
 from __future__ import annotations
@@ -25,18 +27,24 @@ from scipy import linalg, sparse
 from sketchlasso.data.transform import column_lengths
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
-from sketchlasso.linalg.rows import replace_rows, rounding_of_sums
-from sketchlasso.problem.formulas import relative_gap
-from sketchlasso.problem.full_problem import CLEARED_SHARE, dual_bound, face_level, full_primal
+from sketchlasso.linalg.rows import lengths, replace_rows
+from sketchlasso.problem.full_problem import (
+    FullView,
+    Unpenalised,
+    face_level,
+    full_primal,
+    lower_bounds,
+)
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.models import LinearModels
-from sketchlasso.solvers import Progress
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.solvers import Progress, Status
+from sketchlasso.solvers.solution import Ledger, warn_of_ending
+from sketchlasso.types import FloatArray, IntArray
 
-# Entries of the blocks that are worked on at a time.
-AT_A_TIME = 2**22
-# Columns whose correlation with the residual reaches this share of the penalty may enter.
-NEAR = 0.6
+# Gap of problems without a row: that of the solution with all rows is about (1 / m)^2 there.
+FINE = 1e-9
+
+Proposals = Callable[[IntArray, FloatArray], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,125 +73,151 @@ def left_out_models(
     `coef` (n,) is the solution with all rows; only speed depends on it. The callback is called
     after some of the rows. Returns m models, in the order of the rows.
     """
-    work, m = _Work(problems, coef, tol, n_threads), len(problems.y)
-    parts, intercepts, worst = [], [], 0.0
-    step = max(1, AT_A_TIME // max(problems.X.shape))
+    m, n = problems.X.shape
+    shift = float(problems.y.mean()) if problems.fit_intercept else 0.0
+    y = problems.y - shift
+    squares = y @ y - _row_share(problems) * y**2
+    ledger = Ledger(np.sqrt(np.maximum(squares, 0.0)), tol)
+    certify, propose = _Certifier(problems, y), _proposals(problems, y, coef)
+    near = _near_threshold(problems, y, coef)
+    parts, intercepts = [], np.empty(m)
+    step = max(1, 2**22 // max(m, n))  # residuals of 32 MB
     for first in range(0, m, step):
         rows = np.arange(first, min(first + step, m))
-        found, intercept, gap = work.solve(rows)
-        parts.append(found)
-        intercepts.append(intercept)
-        worst = max(worst, float(gap.max()))
-        if callback is not None:
-            callback(Progress(first + len(rows), m, round=0, worst_gap=worst))
-    return LinearModels(sparse.vstack(parts, format="csr"), np.concatenate(intercepts))
-
-
-class _Work:
-    """What the problems share."""
-
-    def __init__(self, problems: LeftOut, coef: FloatArray, tol: float, n_threads: int) -> None:
-        self._problems, self._tol, self._n_threads = problems, tol, n_threads
-        X = problems.X
-        self._means = np.zeros(X.shape[1])
-        if problems.fit_intercept:
-            self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        self._shift = float(problems.y.mean()) if problems.fit_intercept else 0.0
-        self._y = problems.y - self._shift
-        self._sizes = column_lengths(X, np.ones(X.shape[0]))
-        self._near = self._columns_near(coef)
-        self._face = _Face.of(problems, self._y, coef)
-
-    def solve(self, rows: IntArray) -> tuple[Any, FloatArray, FloatArray]:
-        """Coefficients (r, n), intercepts (r,) and gaps (r,) without each of some rows."""
-        n = self._problems.X.shape[1]
-        factor = self._problems.factor(rows)
-        coef = sparse.csr_array((len(rows), n))
-        if self._face is not None:
-            coef = self._face.proposals(rows, self._problems.alpha[rows], factor)
-        intercept, gap = self._judged(rows, coef, factor)
-        for columns in (self._near, np.arange(n)):
-            left = np.flatnonzero(~(gap <= self._tol))
+        factor = problems.factor(rows)
+        models: Any = propose(rows, factor)
+        intercept, primal, dual = certify(rows, models, factor)
+        intercepts[rows] = shift + intercept
+        ledger.offer(rows, primal, dual)
+        for columns in (near, np.arange(n)):
+            left = np.flatnonzero(~(ledger.gap(rows) <= tol))
             if len(left) == 0 or len(columns) == 0:
                 continue
-            own = self._solved(rows[left], columns, factor[left])
-            coef = replace_rows(coef, left, own)
-            intercept[left], gap[left] = self._judged(rows[left], own, factor[left])
-        return coef, intercept + self._shift, gap
+            numbers = rows[left]
+            solved, bound = _solved(problems, numbers, columns, factor[left], tol, n_threads)
+            models = replace_rows(models, left, solved)
+            intercept, primal, dual = certify(numbers, solved, factor[left])
+            intercepts[numbers] = shift + intercept
+            ledger.primal[numbers] = np.inf  # that of other coefficients
+            ledger.offer(numbers, primal, dual if len(columns) < n else np.maximum(dual, bound))
+        parts.append(models)
+        if callback is not None:
+            done = np.arange(rows[-1] + 1)
+            worst = float(ledger.gap(done).max())
+            callback(Progress(len(done), m, round=0, worst_gap=worst))
+    ledger.settle(np.arange(m), Status.ITERATION_LIMIT)
+    warn_of_ending(ledger.status, ledger.gap(np.arange(m)))
+    return LinearModels(sparse.vstack(parts, format="csr"), intercepts)
 
-    def _columns_near(self, coef: FloatArray) -> IntArray:
-        """Columns that may enter without some row, judged by the solution with all rows."""
-        problems = self._problems
-        residual = self._y - np.asarray(problems.X @ coef).ravel()
-        if problems.fit_intercept:
-            residual -= residual.mean()
-        seen = np.abs(np.asarray(problems.X.T @ residual).ravel())
-        factor = problems.factor(np.zeros(1, dtype=np.intp))[0]
-        level = NEAR * float(problems.alpha.min()) * float(np.linalg.norm(residual))
-        return np.flatnonzero((coef != 0) | (seen >= level * factor))
 
-    def _solved(self, rows: IntArray, columns: IntArray, factor: FloatArray) -> Any:
-        """Coefficients (r, n) of the problems on some columns, each without its row."""
-        problems, n = self._problems, self._problems.X.shape[1]
-        X = problems.X if len(columns) == n else problems.X[:, columns]
-        groups = [rows] if problems.same else [rows[[i]] for i in range(len(rows))]
-        parts = []
-        for number, group in enumerate(groups):
-            found = solve_exact(
-                X,
-                problems.y,
-                problems.alpha[group[:1]],
-                rows=leave_one_out_rows(len(problems.y), group),
-                terms=Terms(problems.fit_intercept, factor[number, columns], problems.positive),
-                tol=self._tol,
-                n_threads=self._n_threads,
-            )
-            if len(columns) == n:
-                found.warn_if_unsolved()
-            parts.append(found.coef)
-        own: Any = sparse.vstack(parts, format="csr")
-        indices = columns[own.indices]
-        return sparse.csr_array((own.data, indices, own.indptr), shape=(len(rows), n))
+def _row_share(problems: LeftOut) -> float:
+    """c: by how much more than its square a row counts, as it moves the means."""
+    m = len(problems.y)
+    return m / (m - 1) if problems.fit_intercept else 1.0
 
-    def _judged(
+
+def _near_threshold(problems: LeftOut, y: FloatArray, coef: FloatArray) -> IntArray:
+    """Columns that may enter without some row, by the solution with all rows."""
+    residual = y - np.asarray(problems.X @ coef).ravel()
+    if problems.fit_intercept:
+        residual -= residual.mean()
+    factor = problems.factor(np.zeros(1, dtype=np.intp))[0]
+    seen = np.abs(np.asarray(problems.X.T @ residual).ravel())
+    # 0.6 of the threshold: a lower share adds columns, a higher one repeats solves on all of them.
+    level = 0.6 * float(problems.alpha.min()) * float(np.linalg.norm(residual))
+    return np.flatnonzero((coef != 0) | (seen >= level * factor))
+
+
+def _solved(
+    problems: LeftOut,
+    rows: IntArray,
+    columns: IntArray,
+    factor: FloatArray,
+    tol: float,
+    n_threads: int,
+) -> tuple[Any, FloatArray]:
+    """Coefficients (r, n) of the problems on some columns, each without its row, and bounds (r,).
+
+    The bounds are those of the problems on these columns.
+    """
+    X: Any = problems.X if len(columns) == problems.X.shape[1] else problems.X[:, columns]
+    groups = [rows] if problems.same else [rows[[i]] for i in range(len(rows))]
+    parts = [
+        solve_exact(
+            X,
+            problems.y,
+            problems.alpha[group[:1]],
+            rows=leave_one_out_rows(len(problems.y), group),
+            terms=Terms(problems.fit_intercept, factor[number, columns], problems.positive),
+            tol=tol,
+            n_threads=n_threads,
+        )
+        for number, group in enumerate(groups)
+    ]
+    coef: Any = sparse.vstack([part.coef for part in parts], format="csr")
+    entries = coef.data, columns[coef.indices], coef.indptr
+    found = sparse.csr_array(entries, shape=(len(rows), problems.X.shape[1]))
+    return found, np.concatenate([part.dual for part in parts])
+
+
+class _Certifier:
+    """Intercepts, objectives and proved lower bounds of the problems without some rows."""
+
+    def __init__(self, problems: LeftOut, y: FloatArray) -> None:
+        self._problems, self._y, m = problems, y, len(y)
+        self._view = FullView(problems.X, np.ones(m), problems.fit_intercept)
+        self._sizes = column_lengths(problems.X, np.ones(m))
+        columns = np.flatnonzero(problems.factor(np.zeros(1, dtype=np.intp))[0] == 0)
+        self._free: Unpenalised | None = None
+        if len(columns):
+            self._free = Unpenalised.of(self._view.columns(columns), problems.positive)
+
+    def __call__(
         self, rows: IntArray, coef: Any, factor: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Intercepts (r,) of centred y, and full-data gaps (r,) of coefficients (r, n)."""
-        problems, m = self._problems, len(self._y)
-        fitted = coef @ problems.X.T
-        residuals = self._y - _dense(fitted)
-        here = np.arange(len(rows))
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Intercepts (r,) of centred y, objectives (r,) and bounds (r,) of coefficients (r, n)."""
+        problems, here = self._problems, np.arange(len(rows))
+        residual = self._y[:, None] - _dense(problems.X @ coef.T)
+        residual[rows, here] = 0.0
         intercept = np.zeros(len(rows))
-        null = np.broadcast_to(self._y, residuals.shape).copy()
-        null[here, rows] = 0.0
         if problems.fit_intercept:
-            intercept = (residuals.sum(axis=1) - residuals[here, rows]) / (m - 1)
-            residuals -= intercept[:, None]
-            null -= null.sum(axis=1, keepdims=True) / (m - 1)
-            null[here, rows] = 0.0
-        residuals[here, rows] = 0.0
-        seen = np.asarray(problems.X.T @ residuals.T).T
-        seen -= np.multiply.outer(residuals.sum(axis=1), self._means)
-        alpha, lengths = problems.alpha[rows], np.linalg.norm(residuals, axis=1)
+            intercept = residual.sum(axis=0) / (len(self._y) - 1)
+            residual -= intercept
+            residual[rows, here] = 0.0
         owner = np.repeat(here, np.diff(coef.indptr))
-        shares = factor[owner, coef.indices] * np.abs(coef.data)
-        l1 = np.bincount(owner, shares, minlength=len(rows)).astype(np.float64)
-        inner, sizes = residuals @ self._y, self._sizes
-        dual = dual_bound(
-            seen.T,
-            lengths,
-            inner,
+        costs = factor[owner, coef.indices] * np.abs(coef.data)
+        l1 = np.bincount(owner, costs, minlength=len(rows)).astype(np.float64)
+        alpha = problems.alpha[rows]
+        primal = full_primal(lengths(residual), alpha, l1)
+        dual, _ = lower_bounds(
+            self._view,
+            self._cleared(residual, rows),
+            self._y[:, None],
             alpha,
             factor.T,
-            rounding_of_sums(m) * sizes,
+            self._sizes,
+            self._free,
             problems.positive,
         )
-        # Columns without a penalty must see nothing of the residual but rounding.
-        size = seen if problems.positive else np.abs(seen)
-        allowed = CLEARED_SHARE * np.multiply.outer(lengths, sizes)
-        dual[((factor == 0) & (size > allowed)).any(axis=1)] = 0.0
-        gap = relative_gap(full_primal(lengths, alpha, l1), dual, np.linalg.norm(null, axis=1))
-        return intercept, gap
+        return intercept, primal, dual
+
+    def _cleared(self, directions: FloatArray, rows: IntArray) -> FloatArray:
+        """Directions (m, r) less what unpenalised columns see of them, still zero at their rows.
+
+        With B a basis of these columns, the part of a row's indicator outside of it is taken off.
+        """
+        if self._free is None:
+            return directions
+        basis, here = self._free.basis, np.arange(len(rows))
+        directions = directions - basis @ (basis.T @ directions)
+        outside = -basis @ basis[rows].T
+        if self._problems.fit_intercept:
+            outside -= 1.0 / len(basis)
+        outside[rows, here] += 1.0
+        room = outside[rows, here]
+        known = room > 1e-10  # else the columns fit the row whatever the response is
+        share = np.where(known, directions[rows, here] / np.where(known, room, 1.0), 0.0)
+        return np.asarray((directions - outside * share) * known)
 
 
 def _dense(values: Any) -> FloatArray:
@@ -192,59 +226,47 @@ def _dense(values: Any) -> FloatArray:
     return np.asarray(entries, dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class _Face:
-    """The active columns with all rows, and what the closed form needs of them."""
+def _proposals(problems: LeftOut, y: FloatArray, coef: FloatArray) -> Proposals:
+    """A function that proposes coefficients (r, n) on the face of `coef`, without each of rows.
 
-    support: IntArray
-    signs: FloatArray
-    Z: FloatArray  # (m, s), centred where the problems have an intercept
-    HZ: FloatArray  # (m, s), rows H z_i
-    H: FloatArray  # (s, s)
-    b: FloatArray  # (s,)
-    rest: FloatArray  # (m,), y - Z b
-    share: float  # c
-    n: int
+    Zero where the columns of the face depend on each other, or are as many as there are rows.
+    """
+    m, n = problems.X.shape
+    support, c = np.flatnonzero(coef), _row_share(problems)
 
-    @classmethod
-    def of(cls, problems: LeftOut, y: FloatArray, coef: FloatArray) -> _Face | None:
-        """The face; None where it has no columns, dependent ones, or more than there are rows."""
-        m, n = problems.X.shape
-        support = np.flatnonzero(coef)
-        if not 0 < len(support) < m - 1:
-            return None
-        columns = problems.X[:, support]
-        Z = _dense(columns)
-        Z = Z - Z.mean(axis=0) if problems.fit_intercept else Z
-        try:
-            root = linalg.cholesky(Z.T @ Z, lower=True)
-        except linalg.LinAlgError:
-            return None
-        H = np.asarray(linalg.cho_solve((root, True), np.eye(len(support))))
-        b = linalg.cho_solve((root, True), Z.T @ y)
-        share = m / (m - 1) if problems.fit_intercept else 1.0
-        signs = np.sign(coef[support])
-        return cls(support, signs, Z, Z @ H, H, b, y - Z @ b, share, n)
+    def nothing(rows: IntArray, factor: FloatArray) -> Any:
+        return sparse.csr_array((len(rows), n))
 
-    def proposals(self, rows: IntArray, alpha: FloatArray, factor: FloatArray) -> Any:
-        """Coefficients (r, n) on the face without each row; zero where it has no solution."""
-        c, z, Hz = self.share, self.Z[rows], self.HZ[rows]
-        slopes = self.signs * factor[:, self.support]
-        kept = 1.0 - c * np.einsum("ij,ij->i", z, Hz)
+    if not 0 < len(support) < m - 1:
+        return nothing
+    Z = _dense(problems.X[:, support])
+    Z = Z - Z.mean(axis=0) if problems.fit_intercept else Z
+    try:
+        root = linalg.cholesky(Z.T @ Z, lower=True)
+    except linalg.LinAlgError:
+        return nothing
+    H = np.asarray(linalg.cho_solve((root, True), np.eye(len(support))))
+    HZ, b, signs = Z @ H, linalg.cho_solve((root, True), Z.T @ y), np.sign(coef[support])
+    rest = y - Z @ b
+
+    def propose(rows: IntArray, factor: FloatArray) -> Any:
+        z, Hz, slopes = Z[rows], HZ[rows], signs * factor[:, support]
+        left = 1.0 - c * np.einsum("ij,ij->i", z, Hz)
         with np.errstate(divide="ignore", invalid="ignore"):
-            base = slopes @ self.H
-            b = self.b - Hz * (c * self.rest[rows] / kept)[:, None]
-            q = base + Hz * (c * np.einsum("ij,ij->i", z, base) / kept)[:, None]
-            error = self.rest @ self.rest - c * self.rest[rows] ** 2 / kept
-            level = face_level(alpha, error, np.einsum("ij,ij->i", slopes, q))
-            w = b - level[:, None] * q
-        fits: BoolArray = (kept > 0) & np.isfinite(w).all(axis=1)
-        w[~fits] = 0.0
+            base = slopes @ H
+            least_squares = b - Hz * (c * rest[rows] / left)[:, None]
+            q = base + Hz * (c * np.einsum("ij,ij->i", z, base) / left)[:, None]
+            error = rest @ rest - c * rest[rows] ** 2 / left
+            steepness = np.einsum("ij,ij->i", slopes, q)
+            level = face_level(problems.alpha[rows], error, steepness)
+            w = least_squares - level[:, None] * q
+        w[~((left > 0) & np.isfinite(w).all(axis=1))] = 0.0
         # Coefficients that change their sign leave the face: zero, and the gap decides.
-        w[w * self.signs < 0] = 0.0
-        starts = len(self.support) * np.arange(len(rows) + 1)
-        coef = sparse.csr_array(
-            (w.ravel(), np.tile(self.support, len(rows)), starts), shape=(len(rows), self.n)
-        )
-        coef.eliminate_zeros()
-        return coef
+        w[w * signs < 0] = 0.0
+        starts = len(support) * np.arange(len(rows) + 1)
+        entries = w.ravel(), np.tile(support, len(rows)), starts
+        models: Any = sparse.csr_array(entries, shape=(len(rows), n))
+        models.eliminate_zeros()
+        return models
+
+    return propose
