@@ -96,7 +96,6 @@ def shards(folder, files):
         ("fit {data}/houses.csv -t price --sketch h.sketch -o h.sketch", "h.sketch"),
         ("network {data}/houses.csv --targets names.csv -o names.csv", "names.csv"),
         ("loo {data}/houses.csv -t price --model h.model -o h.model.csv", "h.model.csv"),
-        ("predict h.model {data}/houses.csv -o h.model", "h.model"),
         ("topics fit texts -o texts/a.txt", "texts/a.txt"),
         ("topics fit texts --stop-words words -o words", "words"),
         ("topics export a.topics -o texts", "texts/a.txt"),

@@ -1,26 +1,17 @@
-"""The command line under bad conditions: early Ctrl-C, hostile words, links, a second writer."""
+"""The command line under bad conditions: hostile words and links."""
 
-import signal
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager, load_topics
-from tests.forked import Forked, run
-from tests.interfaces.parts import wait_for_a_part
 
-COMMAND = [sys.executable, "-m", "sketchlasso"]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 # Clears the terminal, and rings, and goes back; as one byte; and turns the direction.
 HOSTILE = "a\x1b[2J\x07\r\x9b2J\u202eb"
 ESCAPED = r"a\x1b[2J\x07\r\x9b2J\u202eb"
-
-
-# An interrupt in a finaliser, which Python drops, and one that a library takes for an error.
 
 
 def test_words_titles_and_columns_of_files(call, tmp_path):
@@ -44,30 +35,6 @@ def test_words_titles_and_columns_of_files(call, tmp_path):
 
 @posix
 class TestLinks:
-    @pytest.mark.parametrize(
-        ("line", "name"),
-        [
-            ("fit {data}/houses.csv --target price -o", "h.model"),
-            ("sketch {data}/houses.csv --target price --rank 3 -o", "h.sketch"),
-            ("path {data}/houses.csv --target price --alphas 3 -o", "path.csv"),
-            ("infer {data}/houses.csv --target price --plot", "a.png"),
-        ],
-    )
-    def test_an_output_that_is_a_link_is_written_through(self, call, tmp_path, line, name):
-        if name.endswith("png"):
-            pytest.importorskip("matplotlib")
-        elsewhere = tmp_path / "elsewhere"
-        elsewhere.mkdir()
-        (elsewhere / name).write_text("old")
-        Path(name).symlink_to(elsewhere / name)
-        call(f"{line} {name} --force")
-        assert Path(name).is_symlink()
-        assert (elsewhere / name).read_bytes()[:3] != b"old"
-        assert [entry.name for entry in elsewhere.iterdir()] == [name]
-        Path("new.csv").symlink_to(elsewhere / "new.csv")
-        call("path {data}/houses.csv --target price --alphas 3 -o new.csv")
-        assert Path("new.csv").is_symlink() and (elsewhere / "new.csv").is_file()
-
     @pytest.fixture
     def folder(self, tmp_path):
         texts = {
@@ -95,24 +62,3 @@ class TestLinks:
         said = call(f"{line} --follow-links").stdout
         assert "not followed" not in said
         assert "password" in load_topics("t.topics").words_
-
-
-@posix
-def test_a_second_writer_of_all_images_is_refused(made, tmp_path):
-    line = ["-m", "sketchlasso", "topics", "all", made / "many.topics", "-o", "many.images"]
-    first = Forked(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        wait_for_a_part(first, tmp_path / "many.images.parts")
-        first.send_signal(signal.SIGSTOP)
-        second = run(line, cwd=tmp_path)
-        first.send_signal(signal.SIGCONT)
-        first.communicate(timeout=120)
-    finally:
-        first.kill()
-    assert (second.returncode, second.stdout) == (3, "")
-    assert second.stderr == (
-        "sketchlasso: many.images is being written by another process; wait until it ends, or "
-        "choose another path.\n"
-    )
-    assert first.returncode == 0
-    assert [entry.name for entry in tmp_path.iterdir()] == ["many.images"]

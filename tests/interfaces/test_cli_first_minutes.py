@@ -49,16 +49,6 @@ def test_the_columns_are_listed_where_no_target_is_named(call, table):
     assert f"{listed}, 'note'." in call("cv houses.csv", 2).stderr
 
 
-def test_a_few_levels_with_a_number_are_a_category(call, table):
-    def drives(head, body):
-        head.append("drive")
-        for i, row in enumerate(body):
-            row.append(("2wd", "4wd", "6wd")[i % 3])
-
-    table(drives)
-    assert "x 9 features" in call("fit houses.csv -t price").stdout
-
-
 def test_a_pattern_of_one_file_reads_it_whole(call, table):
     assert "60 samples x 6 features, dense\n" in call("fit hous*.csv -t price").stdout
 
@@ -74,14 +64,6 @@ def test_predict_leaves_rows_out_and_refuses_what_it_would_ignore(call, table):
     assert "'city' cannot be dropped, because the model uses it" in said
     said = call("predict h.model houses.csv --impute median", 2).stderr
     assert "--impute median does not apply to predict" in said
-
-
-def test_a_missing_column_is_not_confused_with_one_that_the_model_uses(call, table):
-    call("fit houses.csv -t price --alpha 1 -o h.model")
-    table(lambda head, body: head.__setitem__(3, "garages"))
-    assert "'garage' (nearest: 'garages')" in call("predict h.model houses.csv", 2).stderr
-    table(lambda head, body: head.__setitem__(3, "x"))
-    assert "'garage'; give data" in call("predict h.model houses.csv", 2).stderr
 
 
 def test_leave_one_out_counts_rows_like_predict(call, table, tmp_path):
@@ -114,10 +96,3 @@ def test_infer_compares_levels_with_one_of_them(call, table):
     assert report["notes"] == ["effects of the other levels of 'city' are relative to 'Bergen'"]
     oslo = report["estimate"][3]
     assert oslo == pytest.approx(30, abs=3 * report["standard_error"][3])
-
-
-def test_info_shows_settings_that_are_not_as_by_default(call):
-    call("fit {data}/houses.csv -t price --seed 3 --no-intercept --positive -o h.model")
-    (line,) = [line for line in call("info h.model").stdout.splitlines() if "settings" in line]
-    for setting in ("random_state=3", "fit_intercept=False", "positive=True"):
-        assert setting in line

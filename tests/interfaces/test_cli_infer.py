@@ -11,14 +11,6 @@ from sketchlasso.inference import desparsified
 from sketchlasso.io import Table, read_table, write_table
 
 
-def test_infer_reports_the_features_that_matter(call, files):
-    said = call("infer {data}/houses.csv --target price --top 2").stdout
-    assert "2 of 6 features" in said
-    lines = [line.split()[0] for line in said.splitlines() if line.strip()]
-    assert lines.index("age") < lines.index("rooms")
-    assert "light" not in lines
-
-
 def test_infer_for_machines_equals_the_library(call, files):
     result = call("infer {data}/houses.csv --target price --level 0.9 --adjust bh --robust --json")
     answer = json.loads(result.stdout)

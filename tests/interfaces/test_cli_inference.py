@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
-from sketchlasso.inference import StabilitySelection, error_control
+from sketchlasso.inference import StabilitySelection
 from sketchlasso.io import read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
@@ -21,15 +21,6 @@ def test_stability_selects_and_writes(call, files):
     assert list(written.y) == list(table.feature_names)
     np.testing.assert_allclose(written.X[:, 0], found.frequencies_)
     np.testing.assert_array_equal(written.X[:, 1] == 1, found.get_support())
-
-
-def test_stability_for_machines(call):
-    line = "stability {data}/houses.csv -t price --pairs 10 --q 2 --cutoff 0.8 --json"
-    answer = json.loads(call(line).stdout)
-    assert [one["feature"] for one in answer["selected"]] == ["age", "rooms"]
-    assert answer["q"] == 2 and answer["cutoff"] == 0.8
-    assert answer["pfer"] == error_control(6, q=2, cutoff=0.8, n_pairs=10).pfer
-    assert len(answer["frequencies"]) == 6
 
 
 def test_stability_of_classes_and_its_picture(call, tmp_path):

@@ -16,7 +16,6 @@ from sketchlasso.inference import SparsePrecision, neighbourhoods
 from sketchlasso.interfaces.cli import Exit
 from sketchlasso.io import Table, read_table, write_table
 from tests.forked import Forked
-from tests.unit.graphs.test_graphs import CRAFTED
 
 NAMES = tuple(f"gene{letter}" for letter in "abcdefgh")
 
@@ -125,15 +124,6 @@ def test_a_network_is_explored_until_ctrl_c(ask):
     assert {one["name"] for one in answer["neighbours"]} >= {"genea", "genec"}
     assert all(set(one["attributes"]) == {"stability"} for one in answer["neighbours"])
     assert (process.returncode, out, err) == (0, "the explorer ended\n", "")
-
-
-@pytest.mark.parametrize("name", ["digits.json", "field.csv", "encoding.gexf", "surrogate.json"])
-def test_exploring_what_is_no_graph_is_one_line(ask, tmp_path, name):
-    (tmp_path / name).write_bytes(CRAFTED[name])
-    result = ask(f"explore {tmp_path / name}", int(Exit.BAD_FILE))
-    assert "holds no graph" in result.stderr
-    assert "Traceback" not in result.stderr
-    assert result.stderr.count("\n") == 1
 
 
 def test_copies_of_columns_are_named_instead_of_an_empty_graph(call, tmp_path):

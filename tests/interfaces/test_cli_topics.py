@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from sketchlasso.graphs import write_graph
-from sketchlasso.topics import compare_images, load_images, load_topics, read_corpus, word_graph
+from sketchlasso.topics import load_images, load_topics, read_corpus, word_graph
 from tests.interfaces.posts import posts
 
 
@@ -117,19 +117,6 @@ def test_words_together_and_words_left_out(ask, made):
     image = load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
     assert mine["words"] == list(image.words)
     assert "wave" not in image.words
-
-
-def test_two_corpora_side_by_side(ask, made):
-    line = "topics image {made}/posts.topics sea --compare {made}/other.topics"
-    said = ask(line).stdout
-    assert "posts.topics" in said and "other.topics" in said and "words shared" in said
-    (printed,) = document(ask(f"{line} --json"))["compared"]
-    models = [load_topics(made / f"{name}.topics") for name in ("posts", "other")]
-    expected = compare_images(*models, "sea")
-    assert printed["shared"] == list(expected.shared)
-    assert printed["only_second"] == list(expected.only_second)
-    assert printed["overlap"] == expected.overlap
-    assert "wave" in printed["shared"] and "desert" in printed["only_second"]
 
 
 def test_images_are_drawn_one_below_the_other_and_two_corpora_side_by_side(ask, made, tmp_path):

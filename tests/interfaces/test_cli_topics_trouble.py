@@ -5,44 +5,13 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from contextlib import contextmanager
 
 import pytest
 
-from sketchlasso.interfaces.cli import Interrupted
-from sketchlasso.interfaces.commands.screen import Screen
 from tests.forked import Forked
 from tests.interfaces.parts import wait_for_a_part
 
 COMMAND = [sys.executable, "-m", "sketchlasso"]
-
-
-def test_an_interrupted_command_continues(ask, made, monkeypatch, tmp_path):
-    @contextmanager
-    def impatient(self, words, things):
-        def count(done, total):
-            if done > 600:
-                raise Interrupted
-
-        yield count
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Screen, "counting", impatient)
-        with pytest.raises(Interrupted, match="the same command resumes from them"):
-            ask("topics all {made}/many.topics -o many.images")
-    assert not (tmp_path / "many.images").exists()
-    (kept,) = tmp_path.iterdir()
-    assert len(list(kept.glob("*.part"))) == 2
-    stamps = {part: part.stat().st_mtime_ns for part in kept.glob("*.part")}
-    with monkeypatch.context() as patch:
-        patch.setattr(Screen, "counting", impatient)
-        with pytest.raises(Interrupted):
-            ask("topics all {made}/many.topics -o many.images")
-    assert {part: part.stat().st_mtime_ns for part in kept.glob("*.part")} == stamps
-    ask("topics all {made}/many.topics -o many.images")
-    ask("topics all {made}/many.topics -o again.images")
-    assert (tmp_path / "many.images").read_bytes() == (tmp_path / "again.images").read_bytes()
-    assert not kept.exists()
 
 
 def test_ctrl_c_says_how_to_continue(made, tmp_path):

@@ -5,8 +5,7 @@ import sys
 import numpy as np
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.report import Report, Sheet, as_json, short
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet, as_json, short
 
 REPORT = Report(
     {"value": 1.0},
@@ -60,24 +59,6 @@ def test_a_bar_never_stands_still(monkeypatch, capsys):
         (400, "1/400 solved"),
         (None, "400 solved, finishing"),
     ]
-
-
-def test_notes_and_warnings_go_to_stderr(capsys):
-    Screen().show(REPORT, ["careful"], ["filled 3 missing values"])
-    assert capsys.readouterr().err == (
-        "sketchlasso: note: filled 3 missing values\nsketchlasso: warning: careful\n"
-    )
-    Screen(quiet=True).show(REPORT, ["careful"], ["filled 3 missing values"])
-    assert capsys.readouterr().err == "sketchlasso: warning: careful\n"
-
-
-def test_counting_shows_a_bar_on_a_terminal_only(monkeypatch, capsys):
-    with Screen().counting("working", "things") as count:
-        assert count is None
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Screen().counting("working", "things") as count:
-        count(3, 4)
-    assert "working" in capsys.readouterr().err
 
 
 def test_values_for_people_and_machines():

@@ -9,19 +9,18 @@ __all__ = [
     "COLOURS",
     "GREY",
     "Model",
-    "Regressor",
     "Search",
     "as_drawn",
     "class_signs",
     "colour_of",
     "marker_of",
     "visible",
-    "visible_in_json",
 ]
 
 # The estimators that commands and plots take.
-Regressor: TypeAlias = "sl.SqrtLasso | sl.SqrtLassoCV"
-Model: TypeAlias = "Regressor | sl.SqrtLassoClassifier | sl.SqrtLassoClassifierCV"
+Model: TypeAlias = (
+    "sl.SqrtLasso | sl.SqrtLassoCV | sl.SqrtLassoClassifier | sl.SqrtLassoClassifierCV"
+)
 # With a penalty chosen by cross-validation.
 Search: TypeAlias = "sl.SqrtLassoCV | sl.SqrtLassoClassifierCV"
 # One key for groups in the explorer, in exports and in plots: eight colours that colour-blind
@@ -59,12 +58,9 @@ def visible(text: str, keep: str = "") -> str:
     >>> visible("a\x1b[2Jb")
     'a\\x1b[2Jb'
     """
-
-    def escaped(found: re.Match[str]) -> str:
-        character = found[0]
-        return character if character in keep else character.encode("unicode_escape").decode()
-
-    return HIDDEN.sub(escaped, text)
+    return HIDDEN.sub(
+        lambda hit: hit[0] if hit[0] in keep else hit[0].encode("unicode_escape").decode(), text
+    )
 
 
 def as_drawn(text: str) -> str:
@@ -74,13 +70,3 @@ def as_drawn(text: str) -> str:
     'cost in \\$ per \\$'
     """
     return visible(text).replace("$", r"\$")
-
-
-def visible_in_json(document: str) -> str:
-    r"""Return a JSON document with the control characters of its strings as ``\u`` escapes."""
-
-    def escaped(found: re.Match[str]) -> str:
-        # json.dumps has escaped all below a space; line breaks here separate entries.
-        return found[0] if found[0] < " " else f"\\u{ord(found[0]):04x}"
-
-    return HIDDEN.sub(escaped, document)

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import sketchlasso as sl
+from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.cli import MEANINGS
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -34,89 +35,79 @@ class Entry:
 
 COMMANDS = {
     "sketch": Entry(
-        "solving:make_sketch",
+        "sketch:make_sketch",
         "Compress data into a sketch file.",
         "sketch docword.nips.txt.gz -o nips.sketch --rank 50",
         "sketch houses.csv --target price --tol 0.1 -o houses.sketch",
-        "sketch rcv1.svm.gz --method response -o rcv1.sketch",
-        "sketch clicks/ --memory 1GB -o clicks.sketch",
     ),
     "fit": Entry(
-        "fitting:fit",
+        "fit:fit",
         "Fit one penalty and write a model file.",
         "fit houses.csv --target price -o houses.model",
         "fit houses.csv --target price --calibrate jackknife+ -o houses.model",
-        "fit rcv1.svm.gz --alpha 4 --sketch rcv1.sketch -o rcv1.model",
-        "fit docword.nips.txt.gz --target-word learning --alpha 20",
     ),
     "path": Entry(
-        "solving:path",
+        "path:path",
         "Solve for many penalties at once.",
         "path houses.csv --target price --alphas 50 -o path.csv --plot path.png",
         "path rcv1.svm.gz --alphas 8,4,2,1 --json",
     ),
     "cv": Entry(
-        "fitting:cv",
+        "fit:cv",
         "Choose penalty and radius by cross-validation.",
         "cv houses.csv --target price --folds 10 --selection 1se -o houses.model",
         "cv rcv1.svm.gz --radius realised,0.3*realised,0 --scoring f1 -o rcv1.model",
-        "cv counts.npz --target-file labels.txt --classify",
-        "cv clicks/part-*.npz --scheduler tcp://10.0.0.1:8786 -o clicks.model",
     ),
     "loo": Entry(
-        "leaving_out:loo",
+        "leave_one_out:loo",
         "Leave every row out once, and report which rows matter.",
         "loo houses.csv --target price --alpha 3 -o left-out.csv",
         "loo rcv1.svm.gz --model rcv1.model --rows 500",
     ),
     "predict": Entry(
-        "using:predict",
+        "predict:predict",
         "Predict rows with a model file.",
         "predict houses.model new.csv -o predictions.csv",
         "predict rcv1.model test.svm.gz --json",
-        "predict houses.model new.csv --interval 0.9 -o intervals.csv",
     ),
     "certify": Entry(
-        "using:certify",
+        "predict:certify",
         "Prove how far a model is from the optimum.",
         "certify houses.model houses.csv",
         "certify rcv1.model rcv1.svm.gz --tol 0.01",
     ),
     "network": Entry(
-        "networking:network",
+        "network:network",
         "Find which columns explain which, and write the graph.",
         "network genes.csv -o genes.graphml",
         "network genes.csv --predictors regulators.txt --half-samples 50 -o genes.csv.gz",
-        "network genes.csv --alpha ebic --rule or --communities -o genes.json",
     ),
     "explore": Entry(
-        "explorers:explore",
+        "explore:explore",
         "Explore a network in the browser.",
         "explore genes.graphml --open",
         "explore genes.json --port 0",
     ),
     "infer": Entry(
-        "inferring:infer",
+        "infer:infer",
         "Estimate every coefficient, with its error and p-value.",
         "infer houses.csv --target price",
         "infer genes.csv --target yield --adjust bh --plot genes.png -o intervals.csv",
     ),
     "stability": Entry(
-        "inferring:stability",
+        "infer:stability",
         "Select features with a bound on the number of false ones.",
         "stability genes.csv --target yield",
         "stability genes.csv --target yield --pfer 0.5 --cutoff 0.9 -o often.csv",
-        "stability genes.csv --target yield --q 20 --plot paths.png",
     ),
     "info": Entry(
-        "looking:info",
+        "info:info",
         "Show what a file of sketchlasso holds.",
         "info nips.sketch",
         "info houses.model --top 20",
-        "info nips.topics",
     ),
     "doctor": Entry(
-        "looking:doctor",
+        "info:doctor",
         "Check this installation: versions, threads, and a small problem to solve.",
         "doctor",
         "doctor --json",
@@ -134,15 +125,12 @@ TOPICS = {
         "Read documents and make a model of their words.",
         "topics fit posts.jsonl --column body --title-column title -o posts.topics",
         "topics fit docword.nips.txt.gz -o nips.topics --rank 100",
-        "topics fit folder-of-texts -o texts.topics --min-documents 3 --stop-words mine.txt",
     ),
     "image": Entry(
         "images:image",
         "Show the few words that explain a word.",
         "topics image nips.topics learning vision",
         "topics image nips.topics neural network --together --exclude training",
-        "topics image nips.topics learning --documents 5 --n-words 20",
-        "topics image nips.topics learning --compare posts.topics",
     ),
     "all": Entry(
         "images:image_all",
@@ -167,7 +155,7 @@ TOPICS = {
         "topics export nips.topics --images nips.images -o nips-topics",
     ),
     "serve": Entry(
-        "explorers:serve",
+        "explore:serve",
         "Explore a model in the browser.",
         "topics serve nips.topics --images nips.images --open",
         "topics serve nips.topics --port 0",
@@ -177,7 +165,6 @@ TOPICS = {
         "Image words of the documentation of scientific packages.",
         "topics demo",
         "topics demo spline regression",
-        "topics demo --serve --open",
     ),
 }
 
@@ -189,10 +176,8 @@ class _Group(TyperGroup):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        named = {
-            name: TyperCommand(name, help=entry.summary) for name, entry in self.entries.items()
-        }
-        self.commands = {**named, **self.commands}
+        for name, entry in self.entries.items():
+            self.commands[name] = TyperCommand(name, help=entry.summary)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
@@ -201,12 +186,26 @@ class _Group(TyperGroup):
         return name, command, rest
 
 
+class _Topics(_Group):
+    entries = TOPICS
+
+
 class _Main(_Group):
     entries = COMMANDS
 
-
-class _Topics(_Group):
-    entries = TOPICS
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run a command; an option that is refused is one line with the prefix of all errors."""
+        try:
+            code = super().main(*arguments, **{**options, "standalone_mode": False})
+        except Exception as refused:
+            if not hasattr(refused, "format_message"):
+                raise
+            message = refused.format_message()
+            if not message.startswith("Usage"):  # the whole help page, if there is no command
+                message = f"sketchlasso: {visible(' '.join(message.split()))}"
+            print(message, file=sys.stderr)
+            code = refused.exit_code  # type: ignore[attr-defined]
+        sys.exit(code or 0)
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
 import sketchlasso
 from sketchlasso.errors import (
@@ -50,8 +50,7 @@ MEANINGS = {
 class Interrupted(BaseException):
     """Ctrl-C at the command line.
 
-    Solvers return unfinished results on KeyboardInterrupt, but a command has to end. An argument
-    replaces the usual message.
+    Solvers return unfinished results on KeyboardInterrupt, but a command has to end.
     """
 
 
@@ -80,7 +79,6 @@ def exit_of(error: Exception) -> Exit:
 
 def main() -> None:
     """Run the command line; errors end in one line on stderr and an exit code."""
-    _check_process()
     signal.signal(signal.SIGINT, _interrupt)
     try:
         if sys.argv[1:] in (["--version"], ["-V"]):  # at once, without Typer
@@ -101,21 +99,7 @@ def main() -> None:
         _end(f"standard output could not be written ({problem.strerror}).", Exit.BAD_FILE)
 
 
-def _check_process() -> None:
-    """Refuse to begin without standard output or a current folder; do without other streams."""
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull)  # noqa: SIM115
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    if sys.stdout is None:
-        _end("standard output is closed; redirect it, to a file for example.", Exit.BAD_FILE)
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        _end("the current folder was deleted; change to one that exists.", Exit.BAD_FILE)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _interrupt(*_: Any) -> None:
     raise Interrupted
 
 

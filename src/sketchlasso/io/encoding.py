@@ -134,32 +134,15 @@ class Encoding:
             They are not such rules.
         """
         try:
-            encoding = _checked(**stored)
-        except TypeError:
-            encoding = None
-        if encoding is None or len(set(encoding.feature_names)) < len(encoding.feature_names):
+            rules = []
+            for column in stored["columns"]:
+                rule = ColumnRule(**column)
+                levels = None if rule.levels is None else tuple(map(str, rule.levels))
+                fill = rule.fill if rule.fill is None or levels else float(rule.fill)
+                rules.append(ColumnRule(str(rule.name), levels, fill, rule.clean))
+            na = None if stored["na"] is None else tuple(map(str, stored["na"]))
+            return cls(tuple(rules), na, stored["index_base"], stored["n_features"])
+        except (KeyError, TypeError, ValueError):
             raise InvalidInputError(
                 "the encoding is not one that Encoding.to_json wrote; pass what it returned."
-            )
-        return encoding
-
-
-def _checked(columns: Any, na: Any, index_base: Any, n_features: Any) -> Encoding:
-    """Return the encoding; refuse values of wrong types."""
-    rules = []
-    for column in columns:
-        rule = ColumnRule(**column)
-        texts = [rule.name, *(rule.levels or ()), rule.clean or ""]
-        if rule.fill is not None and rule.levels is not None:
-            texts.append(rule.fill)  # type: ignore[arg-type]
-        elif rule.fill is not None and type(rule.fill) not in (int, float):
-            raise TypeError("not a number")
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("not text")
-        levels = None if rule.levels is None else tuple(rule.levels)
-        fill = float(rule.fill) if levels is None and rule.fill is not None else rule.fill
-        rules.append(ColumnRule(rule.name, levels, fill, rule.clean))
-    sizes_fit = index_base in (None, 0, 1) and type(n_features) in (int, type(None))
-    if not sizes_fit or not all(isinstance(word, str) for word in na or ()):
-        raise TypeError("not an encoding")
-    return Encoding(tuple(rules), None if na is None else tuple(na), index_base, n_features)
+            ) from None

@@ -58,11 +58,11 @@ WRITERS: dict[str, Any] = {
 }
 # The options that formats other than tables understand.
 UNDERSTOOD = {
-    "npz": {"target", "drop", "keep", "dtype"},
-    "npy": {"target", "drop", "keep", "dtype"},
-    "matrix-market": {"target", "drop", "keep", "dtype"},
+    "npz": {"target", "drop", "keep", "dtype", "encoding"},
+    "npy": {"target", "drop", "keep", "dtype", "encoding"},
+    "matrix-market": {"target", "drop", "keep", "dtype", "encoding"},
     "svmlight": {"index_base", "n_features", "multilabel", "dtype", "encoding"},
-    "bag-of-words": {"vocabulary", "dtype"},
+    "bag-of-words": {"target", "drop", "keep", "vocabulary", "dtype", "encoding"},
 }
 # Those of text tables that say how cells are split and read.
 TEXT = {"na", "decimal", "thousands", "clean", "separator", "header"}
@@ -116,7 +116,7 @@ def read_table(
     target : str, int or None
         The response: a column's name or position (from 0, negative from the end; a number in text,
         ``"1"``, counts from 1); of an npz file, the name of an array (y if it is there) or a
-        column of X. svmlight files have their own, bag-of-words files have none.
+        column of X. svmlight files have their own.
     drop, keep : str, int or sequence of them
         Columns to leave out, or the only ones to take, by name, position or pattern (``"x*"``);
         text may list several with commas.
@@ -142,10 +142,9 @@ def read_table(
     format : {'svmlight', 'bag-of-words', 'csv', 'tsv', 'jsonl', 'parquet', 'arrow', 'npz', 'npy', \
 'matrix-market'}, optional
         The format, where the file's name does not show it.
-    separator : str, optional
-        The character between the cells of a text table; detected by default.
-    header : bool, optional
-        Whether a text table begins with names; detected by default.
+    separator, header : str and bool, optional
+        The character between the cells of a text table, and whether it begins with names; detected
+        by default.
     text_encoding : str
         How text is stored, such as ``"latin-1"``.
     dtype : {float32, float64}, optional
@@ -153,12 +152,10 @@ def read_table(
     encoding : Encoding, optional
         `encoding` of an earlier table: its columns are read by name and become features by its
         rules, and all others are ignored.
-    index_base : {0, 1}, optional
-        The index of the first feature of an svmlight file; by default that of `encoding`, else 0
-        if the index 0 occurs and 1 otherwise.
-    n_features : int, optional
-        Number of features of an svmlight file; by default that of `encoding`, else the largest
-        index. Features beyond are ignored, and `notes` say so.
+    index_base, n_features : int, optional
+        The index of the first feature of an svmlight file, and their number; by default those of
+        `encoding`, else 0 if the index 0 occurs and 1 otherwise, and the largest index. Features
+        beyond are ignored, and `notes` say so.
     multilabel : bool
         Whether lines of an svmlight file begin with several labels, separated by commas; y then
         has one column per label, 1 where a sample has it and 0 elsewhere.
@@ -176,8 +173,7 @@ def read_table(
     StoredFileError
         The file is missing, truncated, damaged, or not of its format.
     InvalidInputError
-        What it holds cannot be used: missing values, dates, text among numbers, names twice, no
-        such target. All columns that cannot be used are named at once.
+        What it holds cannot be used. All columns that cannot be used are named at once.
     MissingExtraError
         The table needs pyarrow, which is not installed.
 
@@ -185,7 +181,6 @@ def read_table(
     --------
     >>> import sketchlasso as sl
     >>> table = sl.io.read_table("houses.csv", target="price")  # doctest: +SKIP
-    >>> table.X.shape, table.feature_names  # doctest: +SKIP
     """
     if impute not in (None, "mean", "median", "drop"):
         raise unaccepted("impute", impute, "'mean', 'median' or 'drop'")
@@ -193,17 +188,20 @@ def read_table(
         if mark is not None and (len(mark) != 1 or mark.isalnum()):
             raise unaccepted(name, mark, "one character, no letter or digit")
     real_type(dtype)
-    given = {
-        "target": target, "drop": drop or None, "keep": keep, "id": id,
-        "categorical": categorical or None, "impute": impute, "na": na, "decimal": decimal,
-        "thousands": thousands, "clean": clean or None, "drop_constant": drop_constant or None,
-        "drop_duplicates": drop_duplicates or None, "separator": separator, "header": header,
-        "dtype": dtype, "encoding": encoding, "index_base": index_base, "n_features": n_features,
-        "multilabel": multilabel or None, "vocabulary": vocabulary,
+    options: dict[str, Any] = {
+        "target": target, "drop": drop, "keep": keep, "id": id, "categorical": categorical,
+        "impute": impute, "na": na, "decimal": decimal, "thousands": thousands, "clean": clean,
+        "drop_constant": drop_constant, "drop_duplicates": drop_duplicates,
+        "separator": separator, "header": header, "dtype": dtype, "encoding": encoding,
+        "index_base": index_base, "n_features": n_features, "multilabel": multilabel,
+        "vocabulary": vocabulary,
     }  # fmt: skip
-    options: dict[str, Any] = {name: v for name, v in given.items() if v is not None}
-    files = find_files(path, format)
-    tables = []
+    options = {
+        name: value
+        for name, value in options.items()
+        if not (value is None or value is False or value in ((), []))
+    }
+    files, tables = find_files(path, format), []
     for file in files:
         with open_bytes(file) as stream:
             kind = found_format(file, stream, format)
@@ -217,7 +215,7 @@ def read_table(
                 )
             if kind not in TABLES:
                 tables.append(READERS[kind](file, stream, **options))
-                continue
+    if not tables:
         words = None if na is None else (na,) if isinstance(na, str) else tuple(na)
         return read_named_columns(
             files,

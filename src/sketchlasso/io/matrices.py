@@ -21,8 +21,6 @@ from sketchlasso.io.source import COMPRESSIONS, PathLike, failures, read_lines, 
 from sketchlasso.io.table import Column, Table, as_csr, matrix_table, nearest, real_type
 from sketchlasso.storage import replacing
 
-ROWS = 1024  # lines written at a time
-
 
 def read_npz(
     path: PathLike, stream: BinaryIO, *, target: Column | None = None, **options: Any
@@ -34,43 +32,43 @@ def read_npz(
     """
     title = title_of(path)
     with failures(path, "npz"):
-        stored = np.load(stream, allow_pickle=False)
-        held = stored.files
-        is_sparse = {"format", "shape", "data"} <= set(held)
-        matrices = [] if is_sparse else [name for name in held if stored[name].ndim == 2]
-        if is_sparse:
+        archive = np.load(stream, allow_pickle=False)
+        arrays = {name: archive[name] for name in archive.files}
+        if {"format", "shape", "data"} <= arrays.keys():
             stream.seek(0)
-            X: Any = sparse.load_npz(stream)
-            if X.format in ("csr", "csc"):
-                X.check_format(full_check=True)
-        else:
-            key = "X" if "X" in held else matrices[0] if len(matrices) == 1 else None
-            X = None if key is None else stored[key]
-        others = {name: stored[name] for name in held if not is_sparse or name not in X_PARTS}
-    if X is None:
+            matrix: Any = sparse.load_npz(stream)
+            if matrix.format in ("csr", "csc"):
+                matrix.check_format(full_check=True)
+            arrays = {name: part for name, part in arrays.items() if name not in X_PARTS}
+            arrays["X"] = matrix
+    matrices = [name for name, array in arrays.items() if array.ndim == 2]
+    key = "X" if "X" in arrays else matrices[0] if len(matrices) == 1 else None
+    if key is None:
         raise InvalidInputError(
-            f"{title} holds the arrays {', '.join(held)}, but a matrix called X (or one matrix "
+            f"{title} holds the arrays {', '.join(arrays)}, but a matrix called X (or one matrix "
             "alone) is needed; save it with numpy.savez(path, X=X, y=y)."
         )
-    y, name = others.get("y"), others.get("target_name")
+    X = arrays.pop(key)
+    y, name = arrays.get("y"), arrays.get("target_name")
     if isinstance(target, str) and not target.isdecimal():
-        known = [key for key in others if key != "X"]
-        if target not in known:
-            raise InvalidInputError(
+        if target not in arrays:
+            refused = InvalidInputError(
                 f"target={target!r} was given, but it is no array of "
-                f"{title}{nearest(target, known)}; give one of {', '.join(known) or 'none'}, or "
-                "the number of a column of X."
+                f"{title}{nearest(target, list(arrays))}; give one of "
+                f"{', '.join(arrays) or 'none'}, or the number of a column of X."
             )
-        y, name, target = others[target], name if target == "y" else np.array([target]), None
+            refused.parameter = "target"
+            raise refused
+        y, name, target = arrays[target], name if target == "y" else np.array([target]), None
     labels = None if name is None else tuple(map(str, np.atleast_1d(name)))
-    names = others.get("feature_names")
+    names = arrays.get("feature_names")
     return matrix_table(
         title,
         X,
         y,
         None if names is None else tuple(map(str, np.atleast_1d(names))),
         labels[0] if labels is not None and len(labels) == 1 else labels,
-        others.get("ids"),
+        arrays.get("ids"),
         target=target,
         **options,
     )
@@ -122,17 +120,15 @@ def write_npy(path: Path, table: Table) -> None:
 
 def read_matrix_market(path: PathLike, stream: BinaryIO, **options: Any) -> Table:
     """Read a matrix: sparse where the file lists coordinates, dense where it lists all numbers."""
-    from scipy.io import mminfo, mmread  # not needed to import the library
+    from scipy.io import mmread  # not needed to import the library
 
     with failures(path, "matrix-market"):
         content = stream.read()
-        rows, columns, _, layout, _, symmetry = mminfo(io.BytesIO(content))
-        if layout == "array":  # SciPy crashes where such a file was cut
-            lines = [line for line in content.split(b"\n") if line.strip() and line[:1] != b"%"]
-            triangle = rows * (rows - 1) // 2 + rows * (symmetry != "skew-symmetric")
-            wanted = rows * columns if symmetry == "general" else triangle
-            if len(b" ".join(lines[1:]).split()) < wanted:
-                raise EOFError
+        lines = [line for line in content.splitlines() if line.strip() and line[:1] != b"%"]
+        if b" array " in content[:100] and b" general" in content[:100]:
+            rows, columns = map(int, lines[0].split()[:2])
+            if sum(len(line.split()) for line in lines[1:]) < rows * columns:
+                raise EOFError  # SciPy crashes where such a file was cut
         X = mmread(io.BytesIO(content))
     return matrix_table(title_of(path), X, **options)
 
@@ -169,30 +165,24 @@ def read_svmlight(
         )
     first = int(X.indices.min()) if X.nnz else 1
     base = min(first, 1) if index_base is None else index_base
-    if base not in (0, 1):
-        raise InvalidInputError(f"index_base must be 0 or 1, not {base!r}.")
-    if first < base:
+    if base not in (0, 1) or first < base or (X.nnz == 0 and n_features is None):
         raise InvalidInputError(
-            f"{title} has the index 0, but its indices are to count from 1; give the index base 0, "
-            "to the fit of a model, too."
+            f"{title} has indices from {first} on, {X.nnz} in all, which does not fit index_base="
+            f"{base}; check that it is svmlight text, or give index_base 0 or 1, and n_features if "
+            "there is no entry."
         )
-    if X.nnz == 0 and n_features is None:
-        raise InvalidInputError(
-            f"{title} has {X.shape[0]} labels but no index:value pair; check that it is svmlight "
-            "text, or give the number of features."
-        )
-    width = X.shape[1] - base
     notes: tuple[str, ...] = ()
-    shape = X.shape[0], max(width, 1)
-    X = sparse.csr_array((X.data, X.indices - base, X.indptr), shape=shape)
-    if n_features is not None and width > n_features:
-        unseen = len(np.unique(X.indices[X.indices >= n_features]))
-        notes = (f"ignored {counted(unseen, 'feature')} after the last of {n_features}",)
-    matrix: Any = as_csr(X)
+    width = max(X.shape[1] - base, 1)
+    matrix: Any = as_csr(
+        sparse.csr_array((X.data, X.indices - base, X.indptr), shape=(X.shape[0], width))
+    )
     if n_features is not None:
+        unseen = len(np.unique(matrix.indices[matrix.indices >= n_features]))
+        if unseen:
+            notes = (f"ignored {counted(unseen, 'feature')} after the last of {n_features}",)
         matrix.resize(X.shape[0], n_features)
-    names = None
     matrix.eliminate_zeros()
+    names = None
     if multilabel:
         from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -217,10 +207,10 @@ def write_svmlight(path: Path, table: Table) -> None:
         )
     rows, columns = table.shape
     with replacing(path, compress=True) as file:
-        for start in range(0, rows, ROWS):
-            part = sparse.csr_array(table.X[start : start + ROWS])
+        for start in range(0, rows, 1024):
+            part = sparse.csr_array(table.X[start : start + 1024])
             lines = []
-            for row, label in enumerate(table.y[start : start + ROWS].tolist()):
+            for row, label in enumerate(table.y[start : start + 1024].tolist()):
                 chosen = slice(part.indptr[row], part.indptr[row + 1])
                 indices = (part.indices[chosen] + 1).tolist()
                 pairs = list(map("{}:{!r}".format, indices, part.data[chosen].tolist()))
@@ -236,6 +226,7 @@ def read_bag_of_words(
     *,
     vocabulary: PathLike | None = None,
     dtype: DTypeLike | None = None,
+    **roles: Any,
 ) -> Table:
     """Read UCI counts: lines of documents D, words W and entries N, then N of document word count.
 
@@ -263,7 +254,7 @@ def read_bag_of_words(
                 f"{place} holds {len(names)} words but {title} has {words} columns; give the "
                 "vocabulary that belongs to it."
             )
-    return matrix_table(title, as_csr(X), None, names)
+    return matrix_table(title, as_csr(X), None, names, **roles)
 
 
 def write_bag_of_words(path: Path, table: Table) -> None:

@@ -72,19 +72,15 @@ def format_of(path: PathLike, format: str | None = None) -> str:
         if format not in FORMATS:
             raise unaccepted("format", format, f"one of {', '.join(map(repr, FORMATS))}")
         return format
-    place, ending = Path(path), plain_ending(path)
+    ending = plain_ending(path)
     for name, endings in FORMATS.items():
         if ending in endings:
             return name
-    if place.name.lower().startswith("docword.") and ending == ".txt":
+    if Path(path).name.lower().startswith("docword.") and ending == ".txt":
         return "bag-of-words"
-    if ending in (".xlsx", ".xls", ".ods", ".numbers"):
-        raise InvalidInputError(
-            f"{path} is a spreadsheet, which is not supported; save the table as CSV."
-        )
     raise InvalidInputError(
         f"cannot tell the format of {path} from its name; give the format, one of "
-        f"{', '.join(FORMATS)}."
+        f"{', '.join(FORMATS)} (save spreadsheets as CSV)."
     )
 
 
@@ -100,8 +96,7 @@ def found_format(path: PathLike, stream: BinaryIO, format: str | None) -> str:
         return format_of(path, format)
     first = stream.read(16)
     stream.seek(0)
-    known = (kind for mark, kind in BEGINNINGS.items() if first.startswith(mark))
-    return next(known, "csv")
+    return next((kind for mark, kind in BEGINNINGS.items() if first.startswith(mark)), "csv")
 
 
 def title_of(path: PathLike) -> str:
@@ -123,11 +118,8 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
             raw.seek(0)
         if not first:
             raise StoredFileError(f"{title_of(path)} is empty; give the path of a file with data.")
-        for mark, opener in OPENERS.items():
-            if first.startswith(mark):
-                yield stack.enter_context(opener(raw, "rb"))
-                return
-        yield raw
+        opener = next((one for mark, one in OPENERS.items() if first.startswith(mark)), None)
+        yield raw if opener is None else stack.enter_context(opener(raw, "rb"))
 
 
 def read_lines(path: PathLike) -> tuple[str, ...]:
@@ -161,21 +153,17 @@ def failures(path: PathLike, format: str = "") -> Iterator[None]:
         raise StoredFileError(
             f"{title} is truncated or damaged; restore it from a copy or fetch it again."
         ) from broken
-    except UnicodeDecodeError as foreign:
-        raise _not_text(title) from foreign
-    except OSError as problem:
-        reason = problem.strerror or str(problem)
+    except (OSError, MemoryError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem) or "not enough memory"
         raise StoredFileError(
             f"{title} could not be read ({reason}); give the path of a file that may be read."
         ) from problem
-    except MemoryError as problem:
-        raise StoredFileError(
-            f"{title} does not fit into memory; read it on a larger machine, or in blocks."
-        ) from problem
     except (ValueError, TypeError, KeyError, OverflowError, NotImplementedError) as problem:
-        if "UTF8" in str(problem):
-            raise _not_text(title) from problem
         text = re.split(r"\.\s|\n", str(problem))[0].rstrip(". ")
+        if isinstance(problem, UnicodeDecodeError) or "UTF8" in text:
+            raise StoredFileError(
+                f"{title} is not UTF-8 text; give its text encoding, such as latin-1 or cp1252."
+            ) from problem
         if text.startswith("CSV parse error"):
             raise InvalidInputError(
                 f"{title} has rows of different lengths or a quotation mark that is not closed "
@@ -185,12 +173,6 @@ def failures(path: PathLike, format: str = "") -> Iterator[None]:
         raise StoredFileError(
             f"{title} could not be read{kind} ({text}); check that it is what its name says."
         ) from problem
-
-
-def _not_text(title: str) -> StoredFileError:
-    return StoredFileError(
-        f"{title} is not UTF-8 text; give its text encoding, such as latin-1 or cp1252."
-    )
 
 
 @cache
@@ -206,34 +188,28 @@ def _nameless(path: PathLike) -> bool:
 
 def find_files(paths: Paths, format: str | None = None) -> list[Path]:
     """Return the files of paths: each a file, a folder or a pattern, in natural order."""
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not given:
-        raise InvalidInputError("no file was given; give files, a folder or a pattern.")
     found: list[Path] = []
-    for path in given:
-        place, text = Path(path), str(path)
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        place = Path(path)
         if place.is_dir():
             held = [item for item in place.iterdir() if _is_data(item, format)]
-            where = f"the folder {place} holds no file of a known format"
-        elif glob.has_magic(text) and not place.exists():
-            held = [Path(item) for item in glob.glob(text, recursive=True)]
-            held = [item for item in held if item.is_file()]
-            where = f"no file matches {place}"
+        elif place.exists() or str(path) == "-":
+            held = [place]
         else:
-            held, where = [place], ""
-            if text != "-" and not place.exists():
-                raise StoredFileError(
-                    f"{place} does not exist; give the path of a file with data (looked in "
-                    f"{place.absolute().parent})."
-                )
+            held = [
+                Path(one) for one in glob.glob(str(path), recursive=True) if Path(one).is_file()
+            ]
         if not held:
             raise StoredFileError(
-                f"{where} (looked in {Path.cwd()}); give files, a folder with data files or a "
-                "pattern such as 'part-*.npz'."
+                f"{place} does not exist, or holds no file of a known format (looked in "
+                f"{Path.cwd()}); give files, a folder with data files or a pattern such as "
+                "'part-*.npz'."
             )
         found += sorted(held, key=natural_order)
-    twice = next((place for i, place in enumerate(found) if place in found[:i]), None)
-    if twice is not None:
+    if not found:
+        raise InvalidInputError("no file was given; give files, a folder or a pattern.")
+    if len(set(found)) < len(found):
+        twice = next(place for place in found if found.count(place) > 1)
         raise InvalidInputError(
             f"{twice} was given twice, but every row counts once; name each file once."
         )

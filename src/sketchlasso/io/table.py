@@ -77,39 +77,30 @@ class Table:
         X: Any = self.X
         if not (sparse.issparse(X) or isinstance(X, np.memmap)):
             X = np.asarray(X)
-        if X.ndim != 2 or X.dtype.kind not in "biuf":
+        title = self.source or "the table"
+        if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
             raise InvalidInputError(
-                f"X has shape {X.shape} and type {X.dtype}, but a matrix of real numbers of shape "
-                "(n_samples, n_features) is needed; convert it first."
+                f"{title} cannot be used: X has shape {X.shape} and type {X.dtype}, but a matrix "
+                "of real numbers with at least one row and one feature is needed; convert it first."
             )
         object.__setattr__(self, "X", as_csr(X) if sparse.issparse(X) else as_real(X))
         if self.y is not None:
             object.__setattr__(self, "y", as_response(self.y))
-        if self.feature_names is not None:
-            object.__setattr__(self, "feature_names", tuple(map(str, self.feature_names)))
-        title = self.source or "the table"
-        rows, columns = self.shape
-        if 0 in (rows, columns):
-            raise InvalidInputError(
-                f"{title} is empty (shape {self.shape}), but at least one row and one feature are "
-                "needed; give a matrix with entries."
-            )
         for what, part in (("y", self.y), ("ids", self.ids)):
-            if part is not None and len(part) != rows:
+            if part is not None and len(part) != X.shape[0]:
                 raise InvalidInputError(
-                    f"{title} has {rows} rows but {what} has {len(part)}; give one per row."
+                    f"{title} has {X.shape[0]} rows but {what} has {len(part)}; give one per row."
                 )
-        names = self.feature_names
-        if names is not None and len(names) != columns:
+        if self.feature_names is None:
+            return
+        names = tuple(map(str, self.feature_names))
+        object.__setattr__(self, "feature_names", names)
+        if len(names) != X.shape[1] or len(set(names)) < len(names):
+            twice = Counter(names).most_common(1)[0]
+            several = f", several of them called {twice[0]!r}" if twice[1] > 1 else ""
             raise InvalidInputError(
-                f"{title} has {columns} features but {len(names)} feature names; give one name per "
-                "feature."
-            )
-        if names is not None and len(set(names)) != columns:
-            twice = Counter(names).most_common(1)[0][0]
-            raise InvalidInputError(
-                f"{title} has several features called {twice!r}, but names must differ; rename one "
-                "of them."
+                f"{title} has {X.shape[1]} features but {len(names)} feature names{several}; give "
+                "one name per feature, all different."
             )
 
     @property
@@ -170,39 +161,25 @@ def choose_columns(
             f"{title} has {width} columns but {len(known)} names; give one name per column."
         )
     dropped = set(find_columns(title, known, width, drop, "drop"))
-    chosen = None if target is None else find_column(title, known, width, target, "target")
+    response = None if target is None else find_column(title, known, width, target, "target")
     key = None if id is None else find_column(title, known, width, id, "id")
     if encoding is not None and encoding.columns:
         labels = known or tuple(str(position + 1) for position in range(width))
-        wanted = [rule.name for rule in encoding.columns]
-        absent = [name for name in wanted if name not in labels]
-        if absent:
-            others = [name for name in labels if name not in wanted]
-            raise InvalidInputError(
-                f"{title} lacks {len(absent)} of the {len(wanted)} columns that the model uses: "
-                f"{_some(absent)}{nearest(absent[0], others)}; give data with the columns of the "
-                "fit."
-            )
-        place = {name: position for position, name in reversed(list(enumerate(labels)))}
-        features = tuple(place[name] for name in wanted)
-        chosen = None if chosen in dropped else chosen
-        if used := [labels[position] for position in features if position in dropped]:
-            raise InvalidInputError(
-                f"{_some(used)} cannot be dropped, because the model uses it; keep it, or fit the "
-                "model without it."
-            )
+        features = _encoded(title, labels, encoding, dropped)
+        response = None if response in dropped else response
     else:
         every = range(width) if keep is None else find_columns(title, known, width, keep, "keep")
-        features = tuple(i for i in every if i not in dropped and i not in (chosen, key))
+        features = tuple(i for i in every if i not in dropped and i not in (response, key))
     if not features:
         raise InvalidInputError(
             f"{title} has no feature left: every column is the target or dropped; leave at least "
             "one."
         )
     if known is not None:
-        used_names = Counter(known[i] for i in (*features, chosen) if i is not None)
-        twice = [name for name, count in used_names.items() if count > 1]
+        used = [i for i in (*features, response) if i is not None]
+        counts = Counter(known[i] for i in used)
         unnamed = [str(i + 1) for i in features if not known[i].strip()]
+        twice = [name for name, count in counts.items() if count > 1]
         if unnamed:
             raise InvalidInputError(
                 f"{title} has columns without a name (row numbers, perhaps): column "
@@ -214,7 +191,28 @@ def choose_columns(
                 f"{title} has several columns called {_some(twice)} (columns {', '.join(places)}); "
                 "rename them, or drop the others by these numbers."
             )
-    return Columns(features, chosen, key, known)
+    return Columns(features, response, key, known)
+
+
+def _encoded(
+    title: object, labels: tuple[str, ...], encoding: Encoding, dropped: set[int]
+) -> tuple[int, ...]:
+    """Return the positions of the columns of an encoding."""
+    wanted = [rule.name for rule in encoding.columns]
+    absent = [name for name in wanted if name not in labels]
+    if absent:
+        others = [name for name in labels if name not in wanted]
+        raise InvalidInputError(
+            f"{title} lacks {len(absent)} of the {len(wanted)} columns that the model uses: "
+            f"{_some(absent)}{nearest(absent[0], others)}; give data with the columns of the fit."
+        )
+    place = {name: position for position, name in reversed(list(enumerate(labels)))}
+    if used := [name for name in wanted if place[name] in dropped]:
+        raise InvalidInputError(
+            f"{_some(used)} cannot be dropped, because the model uses it; keep it, or fit the "
+            "model without it."
+        )
+    return tuple(place[name] for name in wanted)
 
 
 def find_columns(
@@ -230,12 +228,11 @@ def find_columns(
     for column in asked:
         if isinstance(column, str) and column not in (names or ()):
             matching = [i for i, name in enumerate(names or ()) if fnmatchcase(name, column)]
+            if not matching and "," in column:
+                parts = [part.strip() for part in column.split(",") if part.strip()]
+                matching = find_columns(title, names, width, parts, role)
             if matching:
                 found += matching
-                continue
-            if "," in column:
-                parts = [part.strip() for part in column.split(",") if part.strip()]
-                found += find_columns(title, names, width, parts, role)
                 continue
         found.append(find_column(title, names, width, column, role))
     return list(dict.fromkeys(found))
@@ -348,6 +345,7 @@ def matrix_table(
     ids: Any = None,
     *,
     dtype: DTypeLike | None = None,
+    encoding: Encoding | None = None,
     **roles: Any,
 ) -> Table:
     """Make a table of a stored matrix (m, n), less its target and dropped columns.
@@ -355,30 +353,25 @@ def matrix_table(
     `roles` are those of :func:`choose_columns`. Numbers that are not finite are refused, but for
     those of a memory map, which are read where they are used.
     """
-    if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
-        raise InvalidInputError(
-            f"{title} cannot be used: its matrix has shape {X.shape} and type {X.dtype}, but a "
-            "matrix of real numbers with at least one row and column is needed; save one."
-        )
-    columns = choose_columns(title, names, X.shape[1], **roles)
+    if encoding is not None:  # matrices hold features, by their names
+        encoding = None if names is None else Encoding.of_numbers(encoding.feature_names)
+    X = Table(X, source=title).X
+    columns = choose_columns(title, names, X.shape[1], encoding=encoding, **roles)
     if columns.target is not None:
-        chosen = X[:, [columns.target]]
-        y = np.asarray(chosen.toarray() if sparse.issparse(X) else chosen, dtype=float).ravel()
+        response: Any = X[:, [columns.target]]
+        y = np.asarray(response.toarray() if sparse.issparse(X) else response, dtype=float).ravel()
         target_name = columns.target_name
-    if len(columns.features) < X.shape[1] or columns.features != tuple(range(X.shape[1])):
-        X = X[:, _span(columns.features)]
+    features, first = columns.features, columns.features[0]
+    if features == tuple(range(first, first + len(features))):
+        X = X[:, first : first + len(features)]  # a view of a memory map stays one
+    else:
+        X = X[:, list(features)]
     wanted = None if dtype is None else real_type(dtype)
     X = as_csr(X, wanted) if sparse.issparse(X) else as_real(X, wanted)
     table = Table(X, y, columns.feature_names, target_name, title, ids=ids)
     if not isinstance(table.X, np.memmap):
         refuse_infinite(table)
     return table
-
-
-def _span(columns: tuple[int, ...]) -> Any:
-    """Return columns as a slice where they are neighbours: a view of a memory map stays one."""
-    last = columns[0] + len(columns)
-    return slice(columns[0], last) if columns == tuple(range(columns[0], last)) else list(columns)
 
 
 def refuse_infinite(table: Table) -> None:
@@ -399,40 +392,26 @@ def refuse_infinite(table: Table) -> None:
 
 
 def useless_columns(X: Any) -> tuple[list[int], list[int]]:
-    """Find columns of X (m, n) without information of their own.
+    """Find columns of X (m, n) that are constant, and those that equal an earlier column.
 
-    Returns
-    -------
-    constant : list of int
-    duplicate : list of int
-        Those that equal an earlier column up to shift, scale and sign.
+    Columns are equal up to shift, scale and sign. Equal ones have equal products with any vector.
     """
-    (m, n), columns = X.shape, X
-    if sparse.issparse(X):
-        columns = X.tocsc()  # type: ignore[attr-defined]
-    probe = np.random.default_rng(0).standard_normal(m)
-
-    def standardised(places: Any) -> NDArray[np.float64]:
-        part: Any = columns[:, places]
-        dense = np.array(part if isinstance(part, np.ndarray) else part.toarray(), dtype=np.float64)
-        varies = np.ptp(dense, axis=0) > 0
-        dense -= dense.mean(axis=0)
-        return dense * varies / np.where(varies, np.sqrt(np.mean(dense**2, axis=0)), 1.0)
-
-    # Equal columns have equal products with any vector.
-    seen = np.concatenate([
-        np.abs(probe @ standardised(slice(first, first + 500))) for first in range(0, n, 500)
-    ])  # fmt: skip
-    order = np.argsort(seen, kind="stable")
-    order = order[seen[order] > 0]
-    near = np.flatnonzero(np.diff(seen[order], prepend=-np.inf) > EQUAL * m)
-    duplicate: list[int] = []
-    for run in np.split(order, near[1:]):
-        first_of_kind: list[int] = []
-        for j in sorted(run.tolist()) if len(run) > 1 else []:
-            pairs = (standardised([i, j]).T for i in first_of_kind)
-            if any(min(np.ptp(a - b), np.ptp(a + b)) <= EQUAL * np.sqrt(m) for a, b in pairs):
-                duplicate.append(j)
-            else:
-                first_of_kind.append(j)
-    return np.flatnonzero(seen == 0).tolist(), sorted(duplicate)
+    constant, duplicate = [], []
+    probe = np.random.default_rng(0).standard_normal(X.shape[0])
+    products = np.zeros(X.shape[1])
+    columns = {}
+    for j, column in enumerate(np.asarray(X, dtype=np.float64).T):
+        if np.ptp(column) == 0:
+            constant.append(j)
+            continue
+        centred = column - column.mean()
+        columns[j] = centred / np.sqrt(np.mean(centred**2))
+        products[j] = abs(probe @ columns[j])
+    order = sorted(columns, key=lambda j: products[j])
+    for place, j in enumerate(order):
+        for i in order[place + 1 :]:
+            if products[i] - products[j] > EQUAL * len(probe):
+                break
+            if 1 - abs(np.mean(columns[i] * columns[j])) <= EQUAL**2 * len(probe):
+                duplicate.append(max(i, j))
+    return constant, sorted(set(duplicate))

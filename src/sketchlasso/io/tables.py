@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +25,6 @@ from sketchlasso.io.columns import (
     counted,
     fault_of_category,
     parse_column,
-    plain_columns,
     shortened,
 )
 from sketchlasso.io.encoding import ColumnRule, Encoding
@@ -54,8 +52,6 @@ from sketchlasso.storage import replacing
 from sketchlasso.types import BoolArray
 
 SEPARATORS = ("\t", ";", "|", ",")  # a decimal comma must not be taken for the separator
-BLOCK = 1 << 25  # bytes of text that pyarrow parses at a time; a row must fit
-CELLS = 1 << 18  # cells written at a time
 NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?")
 
 # What can be done about columns that cannot be used, by the kind of fault.
@@ -99,8 +95,7 @@ class Frame:
 
 def read_frames(paths: Paths, format: str | None, layout: TextLayout) -> Frame:
     """Read all columns of one file, or of several whose rows follow each other."""
-    files = find_files(paths, format)
-    frames = []
+    files, frames = find_files(paths, format), []
     for path in files:
         with open_bytes(path) as stream:
             kind = found_format(path, stream, format)
@@ -109,21 +104,22 @@ def read_frames(paths: Paths, format: str | None, layout: TextLayout) -> Frame:
                     f"{path} is a {kind} file, which has no named columns; give CSV, TSV, JSON "
                     "Lines, Parquet or Arrow files."
                 )
-            frames.append(_read_frame(path, stream, kind, layout))
+            frame = _read_frame(path, stream, kind, layout)
+        if 0 in frame.data.shape:
+            raise InvalidInputError(f"{title_of(path)} holds no rows; give a file with data.")
+        frames.append(frame)
     if len(frames) == 1:
         return frames[0]
     pa, first = require("pyarrow", "reading tables"), frames[0]
+    width, parts = first.data.num_columns, []
+    labels = [str(j) for j in range(width)]
     for path, frame in zip(files, frames, strict=True):
-        if sorted(frame.names or ()) != sorted(first.names or ()) or (
-            frame.data.num_columns != first.data.num_columns
-        ):
+        same = sorted(frame.names or ()) == sorted(first.names or ())
+        if not same or frame.data.num_columns != width:
             raise InvalidInputError(
                 f"{path} has other columns than {files[0]}; give files with the same columns."
             )
-    labels = [str(j) for j in range(first.data.num_columns)]
-    parts = []
-    for frame in frames:
-        order = list(range(len(labels)))
+        order = list(range(width))
         if frame.names is not None and first.names is not None and frame.names != first.names:
             order = [frame.names.index(name) for name in first.names]
         parts.append(frame.data.select(order).rename_columns(labels))
@@ -146,42 +142,32 @@ def _read_frame(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> 
         if kind == "parquet":
             data = require("pyarrow.parquet", "reading Parquet files").read_table(stream)
         elif kind == "jsonl":
-            data = _json_lines(stream)
+            rows = [json.loads(line) for line in stream if line.strip()]
+            if not all(isinstance(row, dict) for row in rows):
+                raise ValueError("a line is not an object such as {...}")
+            names = dict.fromkeys(name for row in rows for name in row)
+            data = pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})
         else:
             is_file = stream.read(6) == b"ARROW1"
             stream.seek(0)
             reader = pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
             data = reader.read_all()
-    if 0 in data.shape:
-        raise InvalidInputError(f"{title_of(path)} holds no rows; give a file with data.")
     return Frame(data, tuple(data.column_names))
 
 
-def _json_lines(stream: BinaryIO) -> Any:
-    """Return a table of the objects of lines; columns of several kinds become text."""
+def _json_column(values: list[Any]) -> Any:
+    """Return a column of values; those of several kinds become text."""
     pa = require("pyarrow", "reading JSON Lines")
-    lines = [line for line in stream if line.strip()]
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        rows.append(json.loads(line))
-        if not isinstance(rows[-1], dict):
-            raise ValueError(f"line {number} is not an object such as {{...}}")
-    columns = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        values = [row.get(name) for row in rows]
-        try:
-            columns[name] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            words = [v if isinstance(v, str) or v is None else json.dumps(v) for v in values]
-            columns[name] = pa.array(words)
-    return pa.table(columns)
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([v if isinstance(v, str) or v is None else json.dumps(v) for v in values])
 
 
 def _read_text(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> Frame:
     """Read delimited text, every cell as text: what a number is, is decided per column."""
     text = require("pyarrow.csv", "reading text tables")
-    pa, title = require("pyarrow", "reading text tables"), title_of(path)
-    separator, encoding = layout.separator, layout.text_encoding
+    pa, encoding = require("pyarrow", "reading text tables"), layout.text_encoding
     if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     stream.seek(0)
@@ -192,43 +178,31 @@ def _read_text(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> F
         lines = list(islice(decoded, 20))
         decoded.detach()
         stream.seek(0)
-    separator = separator or ("\t" if kind == "tsv" else find_separator(lines))
-    firsts, heights = _first_records(lines, separator)
-    if not firsts:
-        raise InvalidInputError(f"{title} holds no rows; give a file with data.")
-    header = layout.header
-    if header is None:
-        header = has_header(firsts[0], firsts[1] if len(firsts) > 1 else None)
-    if header and len(firsts) > 1 and len(firsts[1]) == len(firsts[0]) + 1:
-        firsts[0].insert(0, "")  # R writes no name above the names of rows
-    labels = [str(position) for position in range(len(firsts[0]))]
+    separator = layout.separator or ("\t" if kind == "tsv" else find_separator(lines))
+    csv.field_size_limit(1 << 30)  # texts may be long
+    reader = csv.reader(lines, delimiter=separator)
+    records = [(record, reader.line_num) for record in reader if "".join(record).strip()]
+    if not records:
+        raise InvalidInputError(f"{title_of(path)} holds no rows; give a file with data.")
+    first, second = records[0][0], records[1][0] if len(records) > 1 else None
+    header = has_header(first, second) if layout.header is None else layout.header
+    if header and second is not None and len(second) == len(first) + 1:
+        first.insert(0, "")  # R writes no name above the names of rows
+    labels = [str(position) for position in range(len(first))]
     with failures(path, kind):
         data = text.read_csv(
             stream,
             text.ReadOptions(
-                block_size=BLOCK,
-                skip_rows=heights[0] if header else 0,
+                block_size=1 << 25,  # bytes; a row must fit
+                skip_rows=records[0][1] if header else 0,
                 column_names=labels,
                 encoding=encoding,
             ),
             text.ParseOptions(delimiter=separator, newlines_in_values=True),
             text.ConvertOptions(column_types=dict.fromkeys(labels, pa.string())),
         )
-    if data.num_rows == 0:
-        raise InvalidInputError(f"{title} holds names but no rows; give a file with data.")
-    names = tuple(name.strip() for name in firsts[0]) if header else None
+    names = tuple(name.strip() for name in first) if header else None
     return Frame(data, names, comma=separator != ",", typed=False)
-
-
-def _first_records(lines: list[str], separator: str) -> tuple[list[list[str]], list[int]]:
-    """Return the first records that are not blank, and the numbers of the lines they end in."""
-    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # texts may be long
-    try:
-        reader = csv.reader(lines, delimiter=separator)
-        records = [(record, reader.line_num) for record in reader if "".join(record).strip()]
-    finally:
-        csv.field_size_limit(before)
-    return [record for record, _ in records], [height for _, height in records]
 
 
 def find_separator(lines: Sequence[str]) -> str:
@@ -256,11 +230,9 @@ def has_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
         return True
     if len(first) > 2 and all(cell.strip() == str(i) for i, cell in enumerate(first)):
         return True
-    if second is None or len(second) != len(first):
-        return False
     return any(
         not is_number(above) and above.strip().lower() not in NA_AMONG_NUMBERS and is_number(below)
-        for above, below in zip(first, second, strict=True)
+        for above, below in zip(first, second or (), strict=False)
     )
 
 
@@ -297,10 +269,8 @@ def read_named_columns(
         declared = {j for j in columns.features if frame.declares_text(j) and not cells.clean}
         kinds = [(True if j in as_text | declared else None, None) for j in columns.features]
     parsed = [
-        plain if plain and not text else parse_column(values, cells, text=text, clean=clean)
-        for plain, values, (text, clean) in zip(
-            plain_columns(stored, cells), stored, kinds, strict=True
-        )
+        parse_column(values, cells, text=text, clean=clean)
+        for values, (text, clean) in zip(stored, kinds, strict=True)
     ]
     single = {str(values.type) for values in stored} == {"float"}
     kind = real_type(dtype, np.float32 if single else np.float64)
@@ -386,15 +356,13 @@ def _target(
         return None, np.zeros(frame.data.num_rows, dtype=bool)
     is_text = True if frame.declares_text(columns.target) else None
     column = parse_column(frame.data.column(columns.target), cells, text=is_text)
-    label = columns.name(columns.target)
     fault, kind = column.fault, column.kind
     if column.codes is not None and fault_of_category(column)[1] == "number":
         fault, kind = fault_of_category(column)
-    if column.numbers is not None and np.isinf(column.numbers).any():
-        row = int(np.argmax(np.isinf(column.numbers)))
-        fault, kind = f"an infinite number, in row {row + 1}", "infinite"
+    fault = fault or _infinite(column, np.dtype(np.float64))
     if fault:
         cure = f"; {CURES[kind]}" if kind in CURES else ""
+        label = columns.name(columns.target)
         raise InvalidInputError(
             f"{title} has a target that cannot be used, column {label!r} ({fault}){cure}."
         )
@@ -438,10 +406,9 @@ def _refuse_faults(
     cures = [CURES[kind] for kind in dict.fromkeys(kind for *_, kind in faults) if kind in CURES]
     if others:
         cures.append(f"leave out columns with drop {','.join(others)}")
-    one = len(faults) == 1
+    number = counted(len(faults), "column")
     error = InvalidInputError(
-        f"{title} has {'a column' if one else f'{len(faults)} columns'} that cannot be used as "
-        f"{'it is' if one else 'they are'}: {named}; {', or '.join(cures)}."
+        f"{title} has {number} that cannot be used: {named}; {', or '.join(cures)}."
     )
     error.column_names = columns.names
     raise error
@@ -504,7 +471,7 @@ def _features(
     column: ParsedColumn, rule: ColumnRule, kept: BoolArray
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Return the features (m, f) of a column by its rule, and notes of what was filled in."""
-    absent, notes = (column.missing & kept)[kept], []
+    absent, notes = column.missing[kept], []
     if absent.any():
         shown = f"{rule.fill:.4g}" if isinstance(rule.fill, float) else repr(rule.fill)
         gaps = counted(int(absent.sum()), "missing value")
@@ -526,8 +493,8 @@ def _features(
         )
     assert column.codes is not None
     place = {level: i for i, level in enumerate(rule.coded)}
-    places = [place.get(level, -1) for level in column.levels]
-    codes = np.array([*places, place.get(str(rule.fill), -1)])[column.codes[kept]]
+    places = [place.get(level, -1) for level in (*column.levels, str(rule.fill))]
+    codes = np.array(places)[column.codes[kept]]
     return np.asarray(codes[:, None] == np.arange(len(place)), dtype=np.float64), notes
 
 
@@ -552,9 +519,18 @@ def _useful(
 
 def write_named_columns(path: Path, table: Table, format: str) -> None:
     """Write ids, features and the target, in this order, one column each, at full precision."""
-    pa, batches = require("pyarrow", f"writing {format} files"), _batches(path, table, format)
-    first = next(batches)
+    pa, y = require("pyarrow", f"writing {format} files"), table.y
     is_text = format in ("csv", "tsv")
+    names = _names_to_write(path, table)
+    if is_text and y is not None and y.dtype.kind == "U":
+        for label in np.unique(y).tolist():
+            if NUMBER.fullmatch(label) or label.lower() in NA or label != label.strip():
+                raise InvalidInputError(
+                    f"{path} cannot be written: the text label {label!r} would not be read back as "
+                    "it is; choose other labels or write an npz file."
+                )
+    batches = _batches(table, names)
+    first = next(batches)
     with replacing(path, compress=is_text) as file:
         if is_text:
             text = require("pyarrow.csv", "writing text tables")
@@ -570,26 +546,19 @@ def write_named_columns(path: Path, table: Table, format: str) -> None:
                 writer.write_batch(batch)
 
 
-def _batches(path: Path, table: Table, format: str) -> Iterator[Any]:
+def _batches(table: Table, names: list[str]) -> Iterator[Any]:
     """Yield blocks of rows; a sparse X is never made dense as a whole."""
-    pa, y, names = require("pyarrow", "writing tables"), table.y, _names_to_write(path, table)
-    if format in ("csv", "tsv") and y is not None and y.dtype.kind == "U":
-        for label in np.unique(y).tolist():
-            if NUMBER.fullmatch(label) or label.lower() in NA or label != label.strip():
-                raise InvalidInputError(
-                    f"{path} cannot be written: the text label {label!r} would not be read back as "
-                    "it is; choose other labels or write an npz file."
-                )
+    pa = require("pyarrow", "writing tables")
     rows, width = table.shape
-    step = max(1, CELLS // width)
+    step = max(1, (1 << 18) // width)
     for start in range(0, rows, step):
         part: Any = table.X[start : start + step]
         dense = np.asarray(part) if isinstance(table.X, np.ndarray) else part.toarray()
         arrays = list(np.ascontiguousarray(dense.T))
         if table.ids is not None:
             arrays.insert(0, table.ids[start : start + step])
-        if y is not None:
-            arrays.append(y[start : start + step])
+        if table.y is not None:
+            arrays.append(table.y[start : start + step])
         native = [values.astype(values.dtype.newbyteorder("="), copy=False) for values in arrays]
         yield pa.record_batch([pa.array(values) for values in native], names=names)
 
@@ -601,12 +570,14 @@ def _names_to_write(path: Path, table: Table) -> list[str]:
             f"{path} cannot be written: it has one column for the target but y has shape "
             f"{table.y.shape}; give one column or write an npz file."
         )
-    target = table.target_name if isinstance(table.target_name, str) else "y"
-    for name, part in ((table.id_name, table.ids), (target, table.y)):
-        if part is not None and name in names:
+    if table.ids is not None:
+        names.insert(0, table.id_name)
+    if table.y is not None:
+        names.append(table.target_name if isinstance(table.target_name, str) else "y")
+    for name, count in Counter(names).items():
+        if count > 1:
             raise InvalidInputError(
                 f"{path} cannot be written: its ids or its target and a feature are both called "
                 f"{name!r}; give another id_name or target_name."
             )
-    ids = [] if table.ids is None else [table.id_name]
-    return [*ids, *names, *([] if table.y is None else [target])]
+    return names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import errno
 import gzip
 import lzma
 import os
@@ -32,8 +31,6 @@ def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:
                 yield stream
             return
         target = Path(os.path.realpath(path))
-        if target.is_symlink():
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
         with open(temporary, "xb") as file:
             if target.exists():

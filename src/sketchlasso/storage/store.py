@@ -10,7 +10,6 @@ the functions that write a file describe its facts and arrays: :meth:`sketchlass
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,14 +28,6 @@ from sketchlasso.types import SparseRows
 Content = Literal["sketch", "model", "topics", "images", "part"]
 
 FORMAT = 2
-# What a file may hold, with its article.
-CONTENTS: dict[Content, str] = {
-    "sketch": "a sketch",
-    "model": "a model",
-    "topics": "topics",
-    "images": "images",
-    "part": "a part",
-}
 
 
 @dataclass(frozen=True)
@@ -84,17 +75,13 @@ class Stored:
         finite: bool = True,
     ) -> NDArray[Any]:
         """Return an array whose type is of these `kinds`; None in `shape` stands for any length."""
-        if name not in self.arrays:
-            raise ValueError(f"the array {name!r} is missing")
-        array = self.arrays[name]
-        if array.dtype.kind not in kinds or array.dtype == np.float16:
-            raise ValueError(f"the array {name!r} is {array.dtype}")
-        if shape is not None and (
-            array.ndim != len(shape)
-            or any(
-                need not in (None, length) for need, length in zip(shape, array.shape, strict=False)
-            )
-        ):
+        array = self.arrays.get(name)
+        if array is None or array.dtype.kind not in kinds:
+            raise ValueError(f"the array {name!r} is missing or of another type")
+        misfits = [
+            need not in (None, own) for need, own in zip(shape or (), array.shape, strict=False)
+        ]
+        if any(misfits) or (shape is not None and array.ndim != len(shape)):
             raise ValueError(f"the array {name!r} has the shape {array.shape}")
         if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"the array {name!r} holds NaN or infinity")
@@ -102,19 +89,14 @@ class Stored:
 
     def matrix(self, name: str, shape: tuple[int, int]) -> SparseRows:
         """Return the sparse matrix that :func:`matrix_arrays` took apart."""
-        data = self.array(f"{name}.data", (None,), "biuf")
-        indices = self.array(f"{name}.indices", data.shape, "iu")
-        indptr = self.array(f"{name}.indptr", (shape[0] + 1,), "iu")
-        matrix = sparse.csr_array((data, indices, indptr), shape=shape)
+        parts = [self.array(f"{name}.{part}", (None,), "biuf") for part in MATRIX]
+        matrix = sparse.csr_array((parts[0], parts[1], parts[2]), shape=shape)
         matrix.check_format(full_check=True)
         return matrix
 
     def strings(self, name: str) -> tuple[str, ...]:
         """Return the strings of :func:`strings_array`."""
-        strings = _json(self.array(name, (None,), "u").tobytes())
-        if not isinstance(strings, list) or not all(isinstance(text, str) for text in strings):
-            raise ValueError(f"the array {name!r} is no list of strings")
-        return tuple(strings)
+        return tuple(map(str, json.loads(self.array(name, (None,), "u").tobytes())))
 
     def part(self, name: str) -> Stored:
         """Return the facts below a fact, and the arrays whose names begin with its name."""
@@ -123,9 +105,12 @@ class Stored:
         return Stored(self.fact(name, dict), below)
 
 
+MATRIX = ("data", "indices", "indptr")
+
+
 def matrix_arrays(name: str, matrix: SparseRows) -> dict[str, NDArray[Any]]:
     """Return the three arrays of a sparse matrix by name, for :meth:`Stored.matrix`."""
-    return {f"{name}.{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}
+    return {f"{name}.{part}": getattr(matrix, part) for part in MATRIX}
 
 
 def strings_array(strings: Sequence[str]) -> NDArray[np.uint8]:
@@ -157,15 +142,13 @@ def reading(path: str | os.PathLike[str], content: Content) -> Iterator[Stored]:
 
     Whatever does not fit, in the file or in the block, ends in one sentence.
     """
-    with _refusing(path):
-        with _opened(path) as (header, archive):
-            if header["content"] != content:
-                raise StoredFileError(
-                    f"{path} holds {CONTENTS[header['content']]}, but {CONTENTS[content]} "
-                    f"{'are' if content.endswith('s') else 'is'} needed; give the path of "
-                    f"{CONTENTS[content]}."
-                )
-            arrays = {name: archive[name] for name in archive if name != "header"}
+    with _opened(path) as (header, archive):
+        if header["content"] != content:
+            raise StoredFileError(
+                f"{path} holds {_with_article(header['content'])}, but {_with_article(content)} "
+                f"{'are' if content.endswith('s') else 'is'} needed; give another path."
+            )
+        arrays = {name: archive[name] for name in archive if name != "header"}
         if {name: list(array.shape) for name, array in arrays.items()} != header["arrays"]:
             raise ValueError("it has other arrays than its header says")
         yield Stored(header["facts"], arrays)
@@ -187,30 +170,41 @@ def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
     StoredFileError
         The file is missing, damaged, foreign, or of another version.
     """
-    with _refusing(path), _opened(path) as (header, _):
+    with _opened(path) as (header, _):
         shapes = {name: tuple(shape) for name, shape in header["arrays"].items()}
         return StoredInfo(header["content"], header["facts"], shapes)
 
 
 @contextmanager
-def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
+def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Open a file: its header, and its arrays, which are read when they are taken."""
     try:
-        yield
+        with open(path, "rb") as file:
+            is_npz = file.read(4) == b"PK\x03\x04"
+            file.seek(0)
+            archive = np.load(file, allow_pickle=False) if is_npz else {}
+            if "header" not in archive:
+                raise StoredFileError(
+                    f"{path} was not written by sketchlasso; give the path of a sketch, a model, "
+                    "topics or images."
+                )
+            header = json.loads(archive["header"].tobytes())
+            if header["format"] != FORMAT:
+                raise StoredFileError(
+                    f"{path} has the format {header['format']}, but this release reads format "
+                    f"{FORMAT}; read it with the release that wrote it, or make it again with this "
+                    "one."
+                )
+            if not isinstance(header["content"], str) or not isinstance(header["facts"], dict):
+                raise ValueError("its header is of an unknown kind")
+            yield header, archive
     except StoredFileError:
         raise
-    except FileNotFoundError as missing:
-        raise StoredFileError(
-            f"{path} does not exist; give the path of a file that sketchlasso wrote."
-        ) from missing
     except OSError as problem:
+        missing = isinstance(problem, FileNotFoundError)
+        why = "does not exist" if missing else f"could not be read ({problem.strerror or problem})"
         raise StoredFileError(
-            f"{path} could not be read ({problem.strerror or problem}); give the path of a file "
-            "that sketchlasso wrote."
-        ) from problem
-    except MemoryError as problem:
-        raise StoredFileError(
-            f"{path} needs more memory than is free ({problem}); read it on a larger machine, or "
-            "make it again if it is damaged."
+            f"{path} {why}; give the path of a file that sketchlasso wrote."
         ) from problem
     except Exception as problem:
         raise StoredFileError(
@@ -218,38 +212,5 @@ def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from problem
 
 
-@contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Open a file: its header, and its arrays, which are read when they are taken."""
-    with open(path, "rb") as file:
-        is_npz = file.read(4) == b"PK\x03\x04"
-        file.seek(0)
-        archive = np.load(file, allow_pickle=False) if is_npz else {}
-        if "header" not in archive:
-            raise StoredFileError(
-                f"{path} was not written by sketchlasso; give the path of a sketch, a model, "
-                "topics or images."
-            )
-        header: Any = _json(archive["header"].tobytes())
-        if header["format"] != FORMAT:
-            raise StoredFileError(
-                f"{path} has the format {header['format']}, but this release reads format "
-                f"{FORMAT}; read it with the release that wrote it, or make it again with this one."
-            )
-        if header["content"] not in CONTENTS or not isinstance(header["facts"], dict):
-            raise ValueError("its header is of an unknown kind")
-        yield header, archive
-
-
-def _json(text: bytes) -> Any:
-    """Parse JSON whose numbers are all finite as doubles."""
-
-    def finite(number: str, kind: Any = float) -> Any:
-        value = kind(number)
-        if not math.isfinite(value):
-            raise ValueError(f"its header holds {number}")
-        return value
-
-    return json.loads(
-        text, parse_float=finite, parse_constant=finite, parse_int=lambda n: finite(n, int)
-    )
+def _with_article(content: str) -> str:
+    return content if content.endswith("s") else f"a {content}"

@@ -205,7 +205,7 @@ def test_shards_that_are_damaged_or_change_meanwhile_are_named(tmp_path, data):
 @pytest.mark.parametrize(
     ("paths", "options", "fault"),
     [
-        ("none-*.npz", {}, "no file matches"),
+        ("none-*.npz", {}, "does not exist"),
         ([], {}, "no file was given"),
         (["a.npz", "a.npz"], {}, "a.npz was given twice"),
         ("a.svm", {}, "data are read in blocks from npz, npy, parquet files"),
@@ -223,7 +223,7 @@ def test_refusals(tmp_path, monkeypatch, paths, options, fault):
     np.savez("c.npz", X=np.ones((30, 2)))
     np.save("wide.npy", np.ones((3, 40)))
     write_table("a.svm", Table(np.eye(2), np.ones(2)))
-    kind = StoredFileError if fault.startswith("no file matches") else InvalidInputError
+    kind = StoredFileError if fault.startswith("does not exist") else InvalidInputError
     assert fault in refusal(kind, read_shards, paths, **options)
 
 

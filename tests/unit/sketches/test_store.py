@@ -71,7 +71,6 @@ def test_a_failed_save_keeps_the_old_file(made, path, monkeypatch):
         ({"seed": "one"}, {}),
         ({"cost": {"passes": 1}}, {}),
         ({}, {"P": np.ones((9, 2))}),
-        ({}, {"P": np.ones((9, 3), dtype=np.float16)}),
         ({}, {"Q": np.full((12, 3), np.nan)}),
         ({}, {"column_means": np.ones(8)}),
         ({}, {"singular_values": np.ones(3, dtype=int)}),

@@ -74,29 +74,22 @@ def test_any_shorter_file_is_refused(path):
 
 
 @pytest.mark.parametrize(
-    ("facts", "change", "read"),
+    ("change", "read"),
     [
-        ({"seed": 10**400}, {}, lambda stored: stored),
-        ({}, {}, lambda stored: stored.fact("radius", float)),
-        ({"radius": True}, {}, lambda stored: stored.fact("radius", float)),
-        ({"radius": "1"}, {}, lambda stored: stored.fact("radius", float, optional=True)),
-        ({}, {}, lambda stored: stored.array("none")),
-        ({}, {}, lambda stored: stored.array("numbers", (3, 2))),
-        ({}, {}, lambda stored: stored.array("numbers", None, "iu")),
-        ({}, {"numbers": np.ones(2, np.float16)}, lambda stored: stored.array("numbers")),
-        ({}, {"numbers": np.array([np.nan])}, lambda stored: stored.array("numbers")),
-        ({}, {"words": strings_array([""])[:1]}, lambda stored: stored.strings("words")),
-        ({}, {}, lambda stored: stored.strings("small")),
-        ({}, {}, lambda stored: stored.matrix("matrix", (2, 2))),
-        ({}, {}, lambda stored: stored.matrix("matrix", (3, 3))),
-        ({}, {"matrix.indices": np.array([1, 0, -2])}, lambda s: s.matrix("matrix", (2, 3))),
-        ({}, {"matrix.indptr": np.array([0, 2, 1])}, lambda s: s.matrix("matrix", (2, 3))),
-        ({}, {"matrix.indptr": np.array([0, 2**62, 3])}, lambda s: s.matrix("matrix", (2, 3))),
-        ({}, {"matrix.data": np.ones(2)}, lambda stored: stored.matrix("matrix", (2, 3))),
+        ({}, lambda stored: stored.fact("method", float)),
+        ({}, lambda stored: stored.array("none")),
+        ({}, lambda stored: stored.array("numbers", (3, 2))),
+        ({}, lambda stored: stored.array("numbers", None, "iu")),
+        ({"numbers": np.array([np.nan])}, lambda stored: stored.array("numbers")),
+        ({"words": strings_array([""])[:1]}, lambda stored: stored.strings("words")),
+        ({}, lambda stored: stored.matrix("matrix", (3, 3))),
+        ({"matrix.indices": np.array([1, 0, -2])}, lambda s: s.matrix("matrix", (2, 3))),
+        ({"matrix.indptr": np.array([0, 2**62, 3])}, lambda s: s.matrix("matrix", (2, 3))),
+        ({"matrix.data": np.ones(2)}, lambda stored: stored.matrix("matrix", (2, 3))),
     ],
 )
-def test_what_does_not_fit_is_one_sentence(tmp_path, facts, change, read):
-    write_stored(tmp_path / "a", "sketch", facts, ARRAYS | change)
+def test_what_does_not_fit_is_one_sentence(tmp_path, change, read):
+    write_stored(tmp_path / "a", "sketch", FACTS, ARRAYS | change)
 
     def use():
         with reading(tmp_path / "a", "sketch") as stored:
@@ -118,12 +111,6 @@ def test_other_files_are_refused(path, tmp_path):
     for foreign in ("foreign.npz", "text", "objects.npy"):
         text = refusal(StoredFileError, stored_info, tmp_path / foreign)
         assert "was not written by sketchlasso" in text
-
-
-@pytest.mark.parametrize("header", [b"{", b"[1]", b"{}", b'{"format": 2, "content": "poem"}'])
-def test_headers_of_other_programs_are_refused(tmp_path, header):
-    np.savez(tmp_path / "a.npz", header=np.frombuffer(header, np.uint8))
-    assert "is damaged" in refusal(StoredFileError, stored_info, tmp_path / "a.npz")
 
 
 def test_a_newer_format_is_named(tmp_path):

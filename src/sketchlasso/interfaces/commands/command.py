@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import sys
@@ -19,11 +18,8 @@ from sketchlasso import errors
 from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.cli import Exit, exit_of
 from sketchlasso.interfaces.commands.outputs import check_outputs
-from sketchlasso.interfaces.commands.report import Report
-from sketchlasso.interfaces.commands.screen import Note, Screen
+from sketchlasso.interfaces.commands.screen import Note, Report, Screen
 
-# Warnings after which the answer cannot be used as it is.
-SHORTFALLS = (errors.InaccurateWarning,)
 # Parameters that name what a command writes.
 WRITTEN = ("output", "plot", "folder")
 # Options with a short form.
@@ -39,32 +35,31 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     that is annotated with text is an option with this text as its help.
     """
     hints = get_type_hints(work, include_extras=True)
-    given = inspect.signature(work).parameters
-    parameters = {"context": _parameter("context", typer.Context, inspect.Parameter.empty)}
-    for name in sorted(given, key=lambda name: hints[name] is Screen):  # --json comes last
-        if not is_dataclass(hints[name]):
-            parameters[name] = _parameter(name, hints[name], given[name].default)
-            continue
+    options = {"context": _option("context", typer.Context, inspect.Parameter.empty)}
+    parameters = inspect.signature(work).parameters
+    for name in sorted(parameters, key=lambda name: hints[name] is Screen):  # --json comes last
         group: Any = hints[name]
-        types = get_type_hints(group, include_extras=True)
+        if not is_dataclass(group):
+            options[name] = _option(name, group, parameters[name].default)
+            continue
+        types, panel = get_type_hints(group, include_extras=True), getattr(group, "panel", None)
         for field in fields(group):
-            panel = getattr(group, "panel", None)
-            parameters[field.name] = _parameter(field.name, types[field.name], field.default, panel)
-    if not parameters.keys().isdisjoint(WRITTEN):
-        parameters["force"] = _parameter("force", FORCE, False)
+            options[field.name] = _option(field.name, types[field.name], field.default, panel)
+    if not options.keys().isdisjoint(WRITTEN):
+        options["force"] = _option("force", FORCE, False)
 
-    @functools.wraps(work)
     def command(context: typer.Context, **values: Any) -> None:
         code = _run(work, context, values)
         if code:
             raise typer.Exit(int(code))
 
-    command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    command.__doc__ = work.__doc__
+    command.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
     command.__annotations__ = {}
     return command
 
 
-def _parameter(name: str, hint: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
+def _option(name: str, hint: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
     """Return an option, under the heading `panel`, or an argument, as Typer reads it."""
     if hint is not typer.Context:
         kind, option = get_args(hint)
@@ -72,8 +67,8 @@ def _parameter(name: str, hint: Any, default: Any, panel: str | None = None) -> 
             typed = [f"--{name.replace('_', '-')}", *([SHORT[name]] if name in SHORT else [])]
             # Typer adds the form with --no to an option that is on by default.
             option = typer.Option(*([] if default is True else typed), help=option)
+        option = copy(option)  # commands share it
         if panel is not None:
-            option = copy(option)  # commands share it
             option.rich_help_panel = panel
         hint = Annotated[kind, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
@@ -81,8 +76,9 @@ def _parameter(name: str, hint: Any, default: Any, panel: str | None = None) -> 
 
 def _run(work: Callable[..., Report], context: typer.Context, values: dict[str, Any]) -> Exit:
     """Run a command and print its report, which also names the command and the files written."""
-    debug, force = values["debug"], values.pop("force", False)
+    force = values.pop("force", False)
     written = {name: values[name] for name in WRITTEN if name in values}
+    others = [value for name, value in values.items() if name not in written]
     command = context.command_path.removeprefix(context.find_root().command_path).strip()
     arguments: dict[str, Any] = {}
     try:
@@ -90,16 +86,15 @@ def _run(work: Callable[..., Report], context: typer.Context, values: dict[str, 
             warnings.simplefilter("always")
             for name, hint in get_type_hints(work).items():
                 kind: Any = hint
-                if is_dataclass(hint) and name != "return":
-                    group = {field.name: values[field.name] for field in fields(hint)}
-                    arguments[name] = kind(**group)
+                if name != "return" and is_dataclass(hint):
+                    arguments[name] = kind(**{one.name: values[one.name] for one in fields(hint)})
                 elif name != "return":
                     arguments[name] = values[name]
-            check_outputs(written, [values[name] for name in values.keys() - written], force)
+            check_outputs(written, others, force)
             report = work(**arguments)
     except Exception as error:
         code = exit_of(error)
-        if debug or code is Exit.BUG:
+        if values["debug"] or code is Exit.BUG:
             traceback.print_exc()
         message = visible(_line(error))
         stop = "" if message.endswith((".", "?")) else "."
@@ -108,30 +103,21 @@ def _run(work: Callable[..., Report], context: typer.Context, values: dict[str, 
             print("sketchlasso: this is an error of ours; please report it.", file=sys.stderr)
         return code
     # Deprecations of other libraries do not concern the user.
-    kept = [one for one in caught if issubclass(one.category, UserWarning)]
-    shown = {_line(one.message): one.category for one in kept}
+    shown = {_line(one.message): one.category for one in caught
+             if issubclass(one.category, UserWarning)}  # fmt: skip
     files = {name: path for name, path in written.items() if name != "folder"}
     wrote = [("wrote", str(path)) for path in files.values() if path is not None]
     report = replace(
-        report,
-        data={"command": command, **files, **report.data},
-        facts=(*report.facts, *wrote),
+        report, data={"command": command, **files, **report.data}, facts=(*report.facts, *wrote)
     )
+    notes = [text for text, kind in shown.items() if issubclass(kind, Note)]
+    remarks = [text for text, kind in shown.items() if not issubclass(kind, Note)]
     try:
-        arguments["screen"].show(
-            report,
-            [text for text, kind in shown.items() if not issubclass(kind, Note)],
-            [text for text, kind in shown.items() if issubclass(kind, Note)],
-        )
-        sys.stdout.flush()
-    except OSError as problem:
-        # Flushing stdout at exit must not fail, too.
+        arguments["screen"].show(report, remarks, notes)
+    except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(problem, BrokenPipeError):  # the reader has closed the pipe
-            print(f"sketchlasso: the result was not shown ({problem.strerror}).", file=sys.stderr)
-            return Exit.BAD_FILE
-    fell_short = any(issubclass(kind, SHORTFALLS) for kind in shown.values())
-    return Exit.UNUSABLE if fell_short or report.fell_short else Exit.FINE
+    inaccurate = any(issubclass(kind, errors.InaccurateWarning) for kind in shown.values())
+    return Exit.UNUSABLE if inaccurate or report.fell_short else Exit.FINE
 
 
 def _line(message: BaseException | str) -> str:

@@ -12,10 +12,9 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands import images
-from sketchlasso.interfaces.commands.explorers import ViewOptions
+from sketchlasso.interfaces.commands.explore import ViewOptions
 from sketchlasso.interfaces.commands.options import Seed
-from sketchlasso.interfaces.commands.report import Report, Sheet
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet
 from sketchlasso.interfaces.commands.topics import corpus_facts
 
 # Larger than the default, because the corpus covers many subjects.
@@ -54,10 +53,7 @@ def demo(screen: Screen) -> Report:
     imager = _imager(screen, RANK, 0)
     found, _ = images.ask(imager, list(WORDS[:3]), images.ImageOptions(n_words=6))
     heads = ("method", "test R2", "non-zeros", "seconds")
-    words = [
-        (name, images.image_words(one), one.quality)
-        for name, one in zip(WORDS, found, strict=False)
-    ]
+    words = [(images.name_of(one), ", ".join(one.words), one.quality) for one in found]
     return Report(
         {
             "methods": [dict(zip(heads, row, strict=True)) for row in rows],
@@ -100,9 +96,7 @@ def topics_demo(
             stored = imager.image_all(progress=count)
         return view.serve(screen, {"n_words": len(imager.words_)}, imager, stored)
     with screen.watching("asking"):
-        found, unknown = images.ask(imager, words or list(WORDS), images.ImageOptions())
-    for missing in unknown:
-        warnings.warn(str(missing), stacklevel=1)
+        found, _ = images.ask(imager, words or list(WORDS), images.ImageOptions())
     data: dict[str, Any] = {"images": list(map(images.image_data, found))}
     return Report(
         {"n_documents": imager.corpus_.shape[0], "n_words": imager.corpus_.shape[1], **data},

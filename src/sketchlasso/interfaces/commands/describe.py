@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,30 +11,24 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces import Model, Search, as_drawn
 from sketchlasso.interfaces.commands.data import Given
-from sketchlasso.interfaces.commands.outputs import panels, save_picture
-from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, evenly, label, sheet_of, short
+from sketchlasso.interfaces.commands.outputs import PlotOptions, panels
+from sketchlasso.interfaces.commands.screen import Bar, Facts, Sheet, evenly, label, sheet_of, short
 from sketchlasso.interfaces.plots.canvas import Axes, hue
 from sketchlasso.interfaces.plots.search import over_folds
 
-# Features listed in the JSON document.
-MOST_LISTED = 10_000
-# Effects drawn.
-MOST_BARS = 15
-# Room for so many is left in any case.
-FEWEST_BARS = 8
+MOST_LISTED = 10_000  # features in the JSON document
 EFFECT = "effect of one standard deviation"
 
 
 def model_data(model: Model) -> dict[str, Any]:
     """Describe a fitted estimator for machines, without its coefficients."""
-    rows = np.atleast_2d(model.coef_)
     data: dict[str, Any] = {
         "estimator": type(model).__name__,
         "n_features": model.n_features_in_,
         "alpha": model.alpha_,
         "radius": model.radius_,
         "intercept": model.intercept_,
-        "n_nonzero": int(np.count_nonzero(rows.any(axis=0))),
+        "n_nonzero": int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))),
         "dual_gap": model.dual_gap_,
         "full_gap": model.full_gap_,
     }
@@ -58,7 +51,7 @@ def listed_coefficients(model: Model, names: Sequence[str] | None) -> list[dict[
     order = used[np.argsort(-sizes[:, used].max(axis=0), kind="stable")]
     return [
         {
-            "feature": feature_name(names, int(j)),
+            "feature": summary.features[j],
             **{key: part[0, j] if len(part) == 1 else part[:, j] for key, part in columns.items()},
         }
         for j in order[:MOST_LISTED]
@@ -156,51 +149,45 @@ def _effects_title(model: Model, target: str | None, shown: int) -> str:
     return f"effects on {response}, {shown} of {np.count_nonzero(model.coef_)}"
 
 
-def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
+def draw_model(estimator: Model, given: Given, picture: PlotOptions) -> None:
     """Draw the scores of a search, the path and the effects.
 
     Of several classes or targets, scores and path are those of the first.
     """
-    if path is None:
+    if picture.plot is None:
         return
-    by_penalty = []
-    if hasattr(estimator, "score_path_"):
-        by_penalty.append("scores")
+    by_penalty = ["scores"] if hasattr(estimator, "score_path_") else []
     if not given.in_blocks:
         by_penalty.append("path")
     axes = panels([[name, "effects"] for name in by_penalty] or [["effects"]])
     if "scores" in axes:
         sl.plots.plot_cv(estimator, ax=axes["scores"])
     if "path" in axes:
+        names = all_names(given.names, given.X.shape[1])
         drawn = sl.plots.plot_path(
-            estimator,
-            given.X,
-            given.response,
-            feature_names=all_names(given.names, given.X.shape[1]),
-            ax=axes["path"],
+            estimator, given.X, given.response, feature_names=names, ax=axes["path"]
         )
         if "scores" in axes:
             axes["scores"].set_xlim(drawn.get_xlim())
-    names = response_names(estimator, "")
-    if by_penalty and len(names) > 1:
-        kind = "classes" if hasattr(estimator, "classes_") else "targets"
-        shown = f"{' and '.join(by_penalty)} of {names[0]}, the first of {len(names)} {kind}"
+    responses = response_names(estimator, "")
+    if by_penalty and len(responses) > 1:
+        shown = f"{' and '.join(by_penalty)} of {responses[0]}, the first of {len(responses)}"
         axes[by_penalty[0]].set_title(as_drawn(shown), fontsize="medium")
     _draw_effects(estimator, given, axes["effects"])
-    save_picture(axes["effects"], path)
+    picture.save(axes["effects"])
 
 
 def _draw_effects(estimator: Model, given: Given, ax: Axes) -> None:
     """Draw the largest effects as bars, the largest on top."""
-    table = summary_of(estimator, given.names).table(MOST_BARS)
+    table = summary_of(estimator, given.names).table(15)
     values, names = drawn_effects(table)[::-1], table["feature"][::-1]
     if "response" in table:
         whose = table["response"][::-1]
         names = [f"{one}: {name}" for one, name in zip(whose, names, strict=True)]
     ax.barh(range(len(values)), values, color=[hue(int(value < 0)) for value in values])
     ax.set_yticks(range(len(values)), list(map(as_drawn, names)))
-    # A few bars stay as thin as many.
-    ax.set_ylim(min(-0.6, len(values) - FEWEST_BARS - 0.4), max(len(values), 1) - 0.4)
+    # A few bars stay as thin as eight.
+    ax.set_ylim(min(-0.6, len(values) - 8.4), max(len(values), 1) - 0.4)
     ax.locator_params(axis="x", nbins=5)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_xlabel(EFFECT)
@@ -217,22 +204,13 @@ def score_curves(estimator: Search) -> list[dict[str, Any]]:
     for alphas, scores, used in zip(
         np.atleast_2d(estimator.alphas_), paths, np.atleast_1d(estimator.alpha_), strict=True
     ):
-        tried = ~np.isnan(scores).all(axis=1)  # squared errors may overflow
+        tried = ~np.isnan(scores).all(axis=1)
         mean, error = over_folds(scores[tried])
         chosen = int(np.argmin(np.abs(alphas[tried] - used)))
         curves.append(
             {"alphas": alphas[tried], "mean": mean, "standard_error": error, "chosen": chosen}
         )
     return curves
-
-
-def chosen_words(curves: list[dict[str, Any]]) -> str:
-    """Return the mean score at the penalties that were chosen."""
-    means = [curve["mean"][curve["chosen"]] for curve in curves]
-    if len(means) > 1:
-        return f"{np.mean(means):.4g} on average over {len(means)} classes or targets"
-    error = curves[0]["standard_error"][curves[0]["chosen"]]
-    return f"{means[0]:.4g} +- {error:.2g} on held-out rows"
 
 
 def curve_sheet(curve: dict[str, Any], metric: str) -> tuple[Sheet, ...]:

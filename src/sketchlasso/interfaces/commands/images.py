@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, MissingExtraError
+from sketchlasso.errors import InvalidInputError, MissingExtraError, UnknownWordError
 from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands import outputs
 from sketchlasso.interfaces.commands.options import ClusterOptions, Seed, Verbose
-from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.screen import Bar, Facts, Report, Screen, Sheet
 from sketchlasso.interfaces.exports import image_figure
 
 TopicModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by topics fit.")]
@@ -47,19 +46,15 @@ class ImageOptions:
 
     def arguments(self) -> dict[str, Any]:
         """Return keyword arguments of :meth:`TopicImager.image`."""
-        return {
-            "n_words": self.n_words,
-            "alpha": self.alpha,
-            "radius": self.radius,
-            "positive": True if self.positive else None,
-            "exclude": tuple(self.exclude or ()),
-        }
+        positive, exclude = True if self.positive else None, tuple(self.exclude or ())
+        return {**asdict(self), "positive": positive, "exclude": exclude}
 
 
 def image(
     model: TopicModel,
     words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words to ask for.")],
     asked: ImageOptions,
+    picture: outputs.PlotOptions,
     screen: Screen,
     together: Annotated[bool, "One image of all words instead of one each."] = False,
     documents: Annotated[
@@ -69,7 +64,6 @@ def image(
         Path | None,
         typer.Option(metavar="MODEL2", help="Another model: the same words in both corpora."),
     ] = None,
-    plot: Annotated[Path | None, "Picture of the images (.png, .svg, .pdf)."] = None,
 ) -> Report:
     """Show the few words that explain a word.
 
@@ -82,95 +76,84 @@ def image(
             "of the two."
         )
     imager = sl.topics.load_topics(model)
-    queries: list[str | list[str]] = [words] if together else list(words)
     with screen.watching("asking"):
-        images, unknown = ask(imager, queries, asked)
-        pairs, lacking = ([], []) if compare is None else _pairs(compare, images, asked)
-    for missing in (*unknown, *lacking):
-        warnings.warn(str(missing), stacklevel=1)
-    absent = [missing.word for missing in unknown]
-    found: dict[str, Any] = {"model": str(model), "unknown": absent}
+        images, unknown = ask(imager, [words] if together else list(words), asked)
+    found: dict[str, Any] = {"model": model, "unknown": unknown}
+    sheets: list[Sheet] = []
     if compare is not None:
-        named = [
-            [
-                (f"{name_of(pair.first)} in {model.name}", pair.first),
-                (f"{name_of(pair.first)} in {compare.name}", pair.second),
-            ]
-            for pair in pairs
-        ]
-        _draw(named, plot)
-        found |= {"compared_with": str(compare), "compared": list(map(compared_data, pairs))}
-        return Report(found, sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs))
-    behind = [imager.documents(one, documents) if documents else [] for one in images]
-    found["images"] = [image_data(*pair) for pair in zip(images, behind, strict=True)]
-    _draw([[(name_of(one), one)] for one in images], plot)
-    sheets = []
-    for one, matches in zip(images, behind, strict=True):
+        other, rows, compared = sl.topics.load_topics(compare), [], []
+        for one in images:
+            try:
+                again = other.image(list(one.query), **asked.arguments())
+            except UnknownWordError as missing:
+                warnings.warn(f"in {compare} {missing}", stacklevel=2)
+                continue
+            pair = sl.topics.ComparedImages(one, again)
+            compared.append(compared_data(pair))
+            sheets.append(compared_sheet(pair, model, compare))
+            name = name_of(one)
+            rows.append([(f"{name} in {model.name}", one), (f"{name} in {compare.name}", again)])
+        if not rows:
+            raise InvalidInputError(
+                f"{compare} has none of these words; ask for words of both corpora."
+            )
+        _draw(rows, picture)
+        data = {**found, "compared_with": compare, "compared": compared}
+        return Report(data, sheets=tuple(sheets))
+    found["images"] = []
+    for one in images:
+        matches = imager.documents(one, documents) if documents else []
+        found["images"].append(image_data(one, matches))
         sheets.append(image_sheet(one))
         if matches:
-            rows = tuple((f"{match.score:.1f}", match.title) for match in matches)
-            heads = ("score", "document")
-            sheets.append(Sheet(f"{name_of(one)}: documents behind it", heads, rows))
+            lines = tuple((f"{match.score:.1f}", match.title) for match in matches)
+            title = f"{name_of(one)}: documents behind it"
+            sheets.append(Sheet(title, ("score", "document"), lines))
+    _draw([[(name_of(one), one)] for one in images], picture)
     advice = [f"{name_of(one)} is weak: {one.advice}" for one in images if one.advice]
     return Report(found, sheets=tuple(sheets), closing="\n".join(advice))
 
 
-def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> None:
+def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], picture: outputs.PlotOptions) -> None:
     """Draw images to a file, if one was given."""
-    if path is None:
+    if picture.plot is None:
         return
     try:
         figure = image_figure(rows)
     except ModuleNotFoundError as missing:
         raise MissingExtraError("--plot", str(missing.name), "plot") from missing
-    outputs.save_picture(figure.axes[0], path)
+    picture.save(figure.axes[0])
 
 
 def ask(
     imager: sl.topics.TopicImager, queries: Sequence[str | list[str]], asked: ImageOptions
-) -> tuple[list[sl.topics.TopicImage], list[sl.errors.UnknownWordError]]:
-    """Return one image per query with known words, and the errors of the other words.
+) -> tuple[list[sl.topics.TopicImage], list[str]]:
+    """Return one image per query with known words; warn of the other words, and return them.
 
     Raises an UnknownWordError if no query has known words.
     """
-    arguments = asked.arguments()
     images: list[sl.topics.TopicImage] = []
-    unknown: list[sl.errors.UnknownWordError] = []
+    unknown: list[UnknownWordError] = []
     left = list(queries)
     while left:
         query = left.pop(0)
         try:
             if not images:
                 # The first image of a process also compiles; its time must not include that.
-                imager.image(query, **arguments)
-            images.append(imager.image(query, **arguments))
-        except sl.errors.UnknownWordError as missing:
+                imager.image(query, **asked.arguments())
+            images.append(imager.image(query, **asked.arguments()))
+        except UnknownWordError as missing:
             if missing.parameter is not None:
                 raise
             unknown.append(missing)
             known = [] if isinstance(query, str) else [w for w in query if w != missing.word]
-            if 0 < len(known) < len(query):
+            if known:
                 left.insert(0, known)
     if not images:
         raise unknown[0]
-    return images, unknown
-
-
-def _pairs(
-    path: Path, images: Sequence[sl.topics.TopicImage], asked: ImageOptions
-) -> tuple[list[sl.topics.ComparedImages], list[InvalidInputError]]:
-    """Compare images with those of another model; words it lacks are named with the model."""
-    other = sl.topics.load_topics(path)
-    pairs, lacking = [], []
-    for image in images:
-        try:
-            again = other.image(list(image.query), **asked.arguments())
-            pairs.append(sl.topics.ComparedImages(image, again))
-        except sl.errors.UnknownWordError as missing:
-            lacking.append(InvalidInputError(f"in {path} {missing}"))
-    if not pairs:
-        raise lacking[0]
-    return pairs, lacking
+    for error in unknown:
+        warnings.warn(str(error), stacklevel=2)
+    return images, [error.word for error in unknown]
 
 
 def image_all(
@@ -202,12 +185,10 @@ def image_all(
             progress=count,
         )
     seconds = perf_counter() - start
+    facts = images_facts(images)
     return Report(
         {"seconds": seconds, **images_data(images)},
-        facts=(
-            *images_facts(images),
-            *((gap_fact(images), ("seconds", f"{seconds:.2f}")) if verbose else ()),
-        ),
+        facts=(*facts, ("seconds", f"{seconds:.2f}")) if verbose else facts[:-1],
     )
 
 
@@ -215,7 +196,9 @@ def graph(
     images: Annotated[Path, typer.Argument(metavar="IMAGES", help="A file written by topics all.")],
     screen: Screen,
     output: outputs.GraphFile,
-    rule: Annotated[str, "Link words if either (or) or each (and) is in the other's image."] = "or",
+    rule: Annotated[
+        Literal["or", "and"], "Link words if either (or) or each (and) is in the other's image."
+    ] = "or",
     communities: Annotated[bool, "Find groups of words, and write them too."] = False,
     drop_isolated: Annotated[bool, "Leave out words without links."] = False,
     seed: Seed = 0,
@@ -223,12 +206,7 @@ def graph(
     """Join the images of all words into one graph."""
     outputs.check_graph_file(output, communities)
     stored = sl.topics.load_images(images)
-    joined = sl.topics.word_graph(
-        stored.weights,
-        stored.words,
-        rule,  # type: ignore[arg-type]
-        drop_isolated=drop_isolated,
-    )
+    joined = sl.topics.word_graph(stored.weights, stored.words, rule, drop_isolated=drop_isolated)
     return outputs.write_graph(joined, output, communities, seed, noun="word", verb="names")
 
 
@@ -244,16 +222,12 @@ def images_data(images: sl.topics.WordImages) -> dict[str, Any]:
 
 
 def images_facts(images: sl.topics.WordImages) -> Facts:
-    """Show what a file of images holds."""
+    """Show what a file of images holds, and how exactly it was computed."""
     return (
         ("words", f"{len(images.words)}, each explained by at most {images.n_words} others"),
         ("weights", f"{images.weights.nnz}"),
+        ("gap", f"{float(images.gap.max()):.1e} at worst"),
     )
-
-
-def gap_fact(images: sl.topics.WordImages) -> tuple[str, str]:
-    """Show how exactly images were computed."""
-    return ("gap", f"{float(images.gap.max()):.1e} at worst")
 
 
 def image_sheet(image: sl.topics.TopicImage) -> Sheet:
@@ -263,28 +237,25 @@ def image_sheet(image: sl.topics.TopicImage) -> Sheet:
         (word, _weight(weight), Bar(float(weight) / longest))
         for word, weight in zip(image.words, image.weights, strict=True)
     )
-    return Sheet(f"{name_of(image)}: {judged(image)}", ("word", "weight", ""), rows)
+    judged = "not judged"
+    if image.quality != "unknown":
+        percent = 100 * max(image.held_out, 0.0)
+        share = f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
+        judged = (
+            f"{image.quality}, these words explain {share} of its variance in held-out documents"
+        )
+    return Sheet(f"{name_of(image)}: {judged}", ("word", "weight", ""), rows)
 
 
 def image_data(
     image: sl.topics.TopicImage, documents: Sequence[sl.topics.DocumentMatch] = ()
 ) -> dict[str, Any]:
     """Describe an image for machines."""
-    names = ("query", "words", "weights", "signs", "n_nonzero", "alpha", "radius", "gap")
-    judged = ("explained", "held_out", "quality", "advice", "seconds", "excluded")
-    found = {name: getattr(image, name) for name in (*names, *judged)}
-    found["advice"] = image.advice or None
+    derived = {"signs": image.signs, "quality": image.quality, "advice": image.advice or None}
+    found: dict[str, Any] = {**vars(image), **derived}
     if documents:
         found["documents"] = list(map(asdict, documents))
     return found
-
-
-def image_words(image: sl.topics.TopicImage) -> str:
-    """Return the words of an image on one line, those of negative weight behind a minus."""
-    return ", ".join(
-        word if sign > 0 else f"-{word}"
-        for word, sign in zip(image.words, image.signs, strict=True)
-    )
 
 
 def compared_sheet(compared: sl.topics.ComparedImages, first: Path, second: Path) -> Sheet:
@@ -322,12 +293,3 @@ def name_of(image: sl.topics.TopicImage) -> str:
 def _weight(weight: float) -> str:
     """Write a weight with its sign, with enough digits that it is not shown as zero."""
     return f"{weight:+.4f}" if abs(weight) >= 5e-5 else f"{weight:+.0e}"
-
-
-def judged(image: sl.topics.TopicImage) -> str:
-    """Return the quality of an image in words."""
-    if image.quality == "unknown":
-        return "not judged"
-    percent = 100 * max(image.held_out, 0.0)
-    share = f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
-    return f"{image.quality}, these words explain {share} of its variance in held-out documents"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 from scipy import sparse
@@ -15,11 +15,11 @@ from scipy import sparse
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces import Model
-from sketchlasso.interfaces.commands.screen import Watcher
+from sketchlasso.interfaces.commands.screen import Watch
 
 FORMATS = (
-    "Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, Parquet, Arrow, npz, npy or "
-    "Matrix Market; text also compressed; - for standard input."
+    "Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, JSON Lines, Parquet, Arrow, npz, "
+    "npy or Matrix Market; text also compressed; - for standard input."
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help=FORMATS)]
@@ -28,7 +28,7 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE",
         help=f"{FORMATS} Several files, a folder or a pattern in quotes are the rows of one "
-        "matrix, read a block at a time.",
+        "matrix.",
     ),
 ]
 ModelFile = Annotated[
@@ -39,10 +39,9 @@ AlphaMinRatio = Annotated[float | None, "Smallest over largest automatic penalty
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Device = Annotated[str, "cpu, cuda, or auto: a GPU if there is one."]
 Threads = Annotated[int, "Threads; -1 for all cores."]
-Top = Annotated[
-    int, typer.Option(help="How many coefficients (or words) to show, largest first.", min=0)
-]
+Top = Annotated[int, typer.Option(help="How many lines of a table to show.", min=0)]
 Verbose = Annotated[bool, "Report duality gaps, radius and seconds as well."]
+Solver = Literal["newton", "conic"]
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class DataOptions:
     format: Annotated[str | None, "The format, if the file's name does not show it."] = None
     separator: Annotated[str | None, "What separates the cells of a text table."] = None
     impute: Annotated[
-        str | None,
+        Literal["mean", "median", "drop"] | None,
         "Missing values: mean or median of the column (of a category the most frequent level), or "
         "drop to leave their rows out. By default they are refused, and filled in predict if they "
         "were in the fit.",
@@ -98,15 +97,22 @@ class DataOptions:
     n_features: Annotated[int | None, "Number of columns of an svmlight file."] = None
     index_base: Annotated[
         int | None,
-        "The index of the first column in svmlight files, 0 or 1. By default that of the model, "
-        "else 0 if the index 0 occurs.",
+        typer.Option(
+            help="The index of the first column in svmlight files, 0 or 1. By default that of the "
+            "model, else 0 if the index 0 occurs.",
+            min=0,
+            max=1,
+        ),
     ] = None
     vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None
 
     def __post_init__(self) -> None:
-        self.names_target()
-        if self.impute is not None:
-            check_choice("--impute", self.impute, ("mean", "median", "drop"))
+        named = [name for name in ("target", "target_file", "target_word") if getattr(self, name)]
+        if len(named) > 1:
+            words = " and ".join(f"--{name.replace('_', '-')}" for name in named)
+            raise InvalidInputError(
+                f"{words} were given, but there is one target; give one of them."
+            )
         try:
             codecs.lookup(self.encoding)
         except LookupError:
@@ -115,17 +121,20 @@ class DataOptions:
             ) from None
 
     @property
+    def names_target(self) -> bool:
+        """Whether an option names the target."""
+        return any((self.target, self.target_file, self.target_word))
+
+    @property
     def in_blocks(self) -> bool:
-        """Return whether even a single file is to be read in blocks."""
+        """Whether even a single file is to be read in blocks."""
         return False
 
-    def columns_read(self) -> dict[str, Any]:
-        """Return keyword arguments of `read_table` and `read_shards`."""
-        return {"target": self.target, "drop": self.drop or (), "format": self.format}
-
-    def cells_read(self) -> dict[str, Any]:
-        """Return the other keyword arguments of `read_table`, by the names of the options."""
-        return {
+    def read_table(self, paths: list[Path], **roles: Any) -> sl.io.Table:
+        """Read files as they are to be read; `roles` replace what the options say."""
+        arguments: dict[str, Any] = {
+            "target": self.target,
+            "drop": self.drop or (),
             "keep": self.keep,
             "categorical": self.categorical or (),
             "clean": self.clean,
@@ -134,27 +143,37 @@ class DataOptions:
             "na": self.na,
             "decimal": self.decimal,
             "thousands": self.thousands,
-            "text_encoding": self.encoding,
-            "header": self.names,
             "impute": self.impute,
-            "separator": self.separator,
             "n_features": self.n_features,
             "index_base": self.index_base,
             "vocabulary": self.vocabulary,
+            **self.text_layout(),
         }
+        return sl.io.read_table(paths, **{**arguments, **roles})
 
-    def names_target(self) -> bool:
-        """Return whether an option names the target; refuse several."""
-        named = [
-            f"--{name.replace('_', '-')}"
-            for name in ("target", "target_file", "target_word")
-            if getattr(self, name) is not None
-        ]
-        if len(named) > 1:
-            raise InvalidInputError(
-                f"{' and '.join(named)} were given, but there is one target; give one of them."
-            )
-        return bool(named)
+    def read_shards(self, paths: list[Path], memory: str | None) -> sl.io.Shards:
+        """Scan files that are read a block at a time; refuse options that need whole columns."""
+        usual = DataOptions()
+        understood = ("target", "target_file", "target_word", "drop", "format", "memory")
+        for name in vars(usual):
+            if name not in understood and getattr(self, name) != getattr(usual, name):
+                raise InvalidInputError(
+                    f"--{name.replace('_', '-')} does not apply to data in blocks; leave it out, "
+                    "or read the files whole."
+                )
+        format: Any = self.format
+        return sl.io.read_shards(
+            paths, memory=memory, target=self.target, drop=self.drop or (), format=format
+        )
+
+    def text_layout(self) -> dict[str, Any]:
+        """Return keyword arguments that say how text is split into cells."""
+        return {
+            "format": self.format,
+            "separator": self.separator,
+            "header": self.names,
+            "text_encoding": self.encoding,
+        }
 
 
 @dataclass(frozen=True)
@@ -171,16 +190,6 @@ class ClusterOptions:
         "Seconds to wait while the cluster of --scheduler has no worker at all; 60 by default, "
         "inf to wait forever.",
     ] = None
-
-    def __post_init__(self) -> None:
-        super_check = getattr(super(), "__post_init__", None)
-        if super_check is not None:
-            super_check()
-        if self.scheduler is None and self.worker_timeout is not None:
-            raise InvalidInputError(
-                f"--worker-timeout {self.worker_timeout:g} was given without --scheduler, but only "
-                "a cluster has workers to wait for; give --scheduler or leave --worker-timeout out."
-            )
 
     @contextmanager
     def cluster(self, on_progress: Callable[[int, int, str], None] | None = None) -> Iterator[None]:
@@ -200,7 +209,7 @@ class BlockOptions(ClusterOptions, DataOptions):
 
     @property
     def in_blocks(self) -> bool:
-        """Return whether even a single file is to be read in blocks."""
+        """Whether even a single file is to be read in blocks."""
         return self.memory is not None or self.scheduler is not None
 
 
@@ -219,7 +228,7 @@ class ModelOptions:
     sketch: Annotated[
         str, "auto, none (the full problem), a sketching method, or a file written by sketch."
     ] = "auto"
-    rank: Annotated[int, "Rank of the sketch."] = 50
+    rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = 50
     radius: Annotated[
         str | None,
         "realised, spectral, a multiple such as 0.3*spectral, or a number; cv tries all of a list "
@@ -236,22 +245,25 @@ class ModelOptions:
     ] = None
     positive: Annotated[bool, "Coefficients >= 0 only."] = False
     relaxed: Annotated[bool, "Refit by least squares on the selected features."] = False
-    solver: Annotated[str, "newton, or conic (Clarabel)."] = "newton"
+    solver: Annotated[Solver, "newton, or conic (Clarabel)."] = "newton"
     tol: Annotated[float, "Relative duality gap to reach."] = 1e-8
     threads: Threads = -1
     seed: Seed = 0
     device: Device = "cpu"
 
     def __post_init__(self) -> None:
-        radii_of(self.radius)
-        if self.rank < 1:
-            raise InvalidInputError(f"--rank must be at least 1, not {self.rank}.")
-        if not self.tol > 0:
-            raise InvalidInputError(f"--tol must be a positive number, not {self.tol:g}.")
+        self.radii()
+        self.settings(None)
 
-    def estimator_parameters(self, X: Any, watch: Watcher | None) -> dict[str, Any]:
+    def radii(self) -> list[sl.engine.RadiusPolicy] | None:
+        """Return the radii, which are separated by commas."""
+        if self.radius is None:
+            return None
+        return [sl.engine.RadiusPolicy.parse(part.strip()) for part in self.radius.split(",")]
+
+    def estimator_parameters(self, X: Any, watch: Watch | None) -> dict[str, Any]:
         """Return keyword arguments of the estimators, the penalties left out."""
-        radii = radii_of(self.radius)
+        radii = self.radii()
         return {
             "fit_intercept": self.intercept,
             "standardize": "auto" if self.standardize is None else self.standardize,
@@ -286,8 +298,9 @@ class ModelOptions:
     def make_sketch(self, X: Any, y: Any, *, needed: bool) -> sl.Sketch | None:
         """Return a sketch of X for the functions that take one; None for the full problem."""
         wanted = self.sketch_argument(X)
+        in_blocks = isinstance(X, sl.io.BlockMatrix)
         if wanted == "auto":
-            robust = needed or self.radius is not None or isinstance(X, sl.io.BlockMatrix)
+            robust = needed or self.radius is not None or in_blocks
             wanted = sl.engine.automatic_method(X.shape, self.rank, robust=robust)
         if wanted is None and needed:
             raise InvalidInputError(
@@ -306,10 +319,11 @@ class ModelOptions:
             **size,
         )
 
-    def settings(self, watch: Watcher | None, tol: float | None = None) -> sl.Settings:
-        """Return the settings of the solver."""
-        reach = self.tol if tol is None else tol
-        return sl.Settings(tol=reach, n_threads=self.threads, callback=watch, device=self.device)
+    def settings(self, watch: Watch | None, finest: float = 1.0) -> sl.Settings:
+        """Return the settings of the solver, with a tolerance of at most `finest`."""
+        return sl.Settings(
+            tol=min(self.tol, finest), n_threads=self.threads, callback=watch, device=self.device
+        )
 
     def scaled(self, X: Any, like: Model | None = None) -> tuple[Any, Any]:
         """Return X with its columns divided as the estimators do, and the divisors or None.
@@ -325,45 +339,28 @@ class ModelOptions:
             wanted = not (in_blocks or sparse.issparse(X) or ready)
         if not wanted:
             return X, None
-        if in_blocks:
+        if in_blocks or ready:
             raise InvalidInputError(
-                "--standardize cannot be used for data in blocks, because this command needs "
-                "their columns as they are; use fit or cv, which divide them as they are read."
-            )
-        if ready:
-            raise InvalidInputError(
-                "--standardize cannot be combined with a ready sketch, which has scales of its own "
-                "or none; make the sketch with --scale and leave --standardize out."
+                "--standardize cannot be used here with data in blocks or a ready sketch; use fit "
+                "or cv, or make the sketch with --scale."
             )
         from sklearn.preprocessing import StandardScaler
 
         scaler = StandardScaler(with_mean=False).fit(X)
         return scaler.transform(X), scaler.scale_
 
-    def refuse(self, command: str, *names: str) -> None:
-        """Refuse options that a command does not use."""
-        for name in names:
-            if getattr(self, name):
-                raise InvalidInputError(
-                    f"--{name} does not apply to {command}; leave it out, or use fit or cv."
-                )
-
-
-def check_choice(option: str, value: str, accepted: Sequence[str]) -> None:
-    """Refuse a value that is not one of those an option accepts."""
-    if value not in accepted:
-        *others, last = accepted
-        raise InvalidInputError(f"{option} must be {', '.join(others)} or {last}, not {value!r}.")
+    def refuse_relaxed(self, command: str) -> None:
+        """Refuse --relaxed where a command does not use it."""
+        if self.relaxed:
+            raise InvalidInputError(
+                f"--relaxed does not apply to {command}; leave it out, or use fit or cv."
+            )
 
 
 def alphas_of(text: str) -> int | list[float]:
     """Read penalties: how many, or which ones, separated by commas."""
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return [float(part) for part in text.split(",") if part.strip()]
+        return int(text) if text.isdecimal() else [float(one) for one in text.split(",") if one]
     except ValueError:
         raise InvalidInputError(
             "--alphas must be a whole number (how many) or penalties separated by commas, not "
@@ -392,19 +389,12 @@ def number_or_name(text: str | None) -> Any:
         return text
 
 
-def radii_of(text: str | None) -> list[sl.engine.RadiusPolicy] | None:
-    """Read radii, separated by commas."""
-    if text is None:
-        return None
-    return [sl.engine.RadiusPolicy.parse(part.strip()) for part in text.split(",")]
-
-
-def read_lines(path: Path, content: str, option: str = "") -> list[str]:
+def read_lines(path: Path, content: str, option: str) -> list[str]:
     """Return the lines of a text file without space around them; `content` is for the error."""
     try:
         return [line.strip() for line in sl.io.read_lines(path)]
     except StoredFileError as problem:
         raise StoredFileError(
-            f"{option}{path} could not be used ({str(problem).rstrip('.')}); give the path of a "
+            f"{option} {path} could not be used ({str(problem).rstrip('.')}); give the path of a "
             f"text file with one {content} per line."
         ) from problem

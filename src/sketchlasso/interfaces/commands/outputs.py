@@ -9,12 +9,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from glob import glob
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import (
@@ -23,18 +25,17 @@ from sketchlasso.errors import (
     SketchlassoError,
     StoredFileError,
 )
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.screen import Report, Sheet
 from sketchlasso.storage import replacing
 
-COMPRESSED = (".gz", ".bz2", ".xz")
 TEXT = (".csv", ".tsv", ".tab")
-NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*)?([eE][-+]?\d+)?")
-BINARY = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".npz", ".npy", ".mtx")
+ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
+MATRIX = (".npz", ".npy", ".mtx")
 PICTURES = (".png", ".svg", ".pdf")
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*)?([eE][-+]?\d+)?")
 CREATOR = "sketchlasso"  # in the metadata of pictures
 # What pictures and graphs that sketchlasso wrote have near their beginning.
 OWN_MARKS = (CREATOR.encode(), b'attr.name="rule"', b'title="sign"', b'{"rule": ')
-BEGINNING = 4096
 # Columns by which its tables are known.
 OWN_HEADS = (
     {"alpha", "intercept"},
@@ -43,10 +44,6 @@ OWN_HEADS = (
     {"feature", "frequency", "selected"},
     {"source", "target", "weight", "sign"},
 )
-# Inches of one panel.
-PANEL = (5.2, 4.0)
-COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
-
 
 GraphFile = Annotated[
     Path,
@@ -54,18 +51,91 @@ GraphFile = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class TableOptions:
+    """Where a table of results is written."""
+
+    output: Annotated[
+        Path | None,
+        "Table to write (.csv, .tsv, .parquet, .feather, .npz, .npy, .mtx; - for stdout).",
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.output is None or str(self.output) == "-":
+            return
+        if _ending(self.output) not in (*TEXT, *ARROW, *MATRIX):
+            raise _unknown(self.output, "a table", ".csv, .tsv, .parquet, .feather or .npz")
+
+    def write(self, columns: Mapping[str, Any]) -> str:
+        """Write columns (m,) of numbers, text or booleans, if asked; return text for stdout."""
+        path, arrays = self.output, {name: np.asarray(part) for name, part in columns.items()}
+        if path is None:
+            return ""
+        ending = _ending(path)
+        if str(path) == "-" or ending in TEXT:
+            text = as_csv(arrays, "\t" if ending in TEXT[1:] else ",")
+            if str(path) == "-":
+                return text
+            with replacing(path, compress=True) as file:
+                file.write(text.encode())
+        elif ending in ARROW:
+            pa, feather, parquet = map(
+                import_module, ("pyarrow", "pyarrow.feather", "pyarrow.parquet")
+            )
+            table = pa.table({name: _numbers(values) for name, values in arrays.items()})
+            write = parquet.write_table if ending.startswith(".p") else feather.write_feather
+            with replacing(path) as file:
+                write(table, file)
+        else:
+            texts = [name for name, values in arrays.items() if values.dtype.kind in "UO"]
+            if len(texts) > 1:
+                raise InvalidInputError(
+                    f"{path} holds numbers, but {', '.join(texts)} are text; end the name in .csv."
+                )
+            y = arrays.pop(texts[0]) if texts else None
+            X = np.column_stack([values.astype(np.float64) for values in arrays.values()])
+            name = texts[0] if texts else None
+            sl.io.write_table(path, sl.io.Table(X, y, tuple(arrays), name))
+        return ""
+
+
+@dataclass(frozen=True)
+class PlotOptions:
+    """Where a picture is written."""
+
+    plot: Annotated[Path | None, "Picture to write (.png, .svg, .pdf)."] = None
+    dpi: Annotated[int, typer.Option(help="Dots per inch of a picture.", min=10)] = 150
+
+    def __post_init__(self) -> None:
+        if self.plot is not None and self.plot.suffix.lower() not in PICTURES:
+            raise _unknown(self.plot, "a picture", ".png, .svg or .pdf")
+
+    def save(self, axes: Any) -> None:
+        """Write the figure of axes, completely or not at all, and close it."""
+        assert self.plot is not None
+        kind = self.plot.suffix[1:].lower()
+        mark = {"Software" if kind == "png" else "Creator": CREATOR}
+        with replacing(self.plot) as file:
+            axes.figure.savefig(file, format=kind, dpi=self.dpi, metadata=mark)
+        if "matplotlib.pyplot" in sys.modules:  # it would keep the figure
+            sys.modules["matplotlib.pyplot"].close(axes.figure)
+
+
 def check_outputs(
     written: Mapping[str, Path | None], values: Iterable[Any], force: bool = False
 ) -> None:
     """Refuse, before the work, files that cannot be written or would replace what is read.
 
-    `written` are those of --output and --plot, and the folder of topics export; `values` are all
-    other arguments. Folders and patterns among them stand for the files that they lead to, and
-    text for the file of this name if there is one. Files that sketchlasso did not write are
-    replaced only by `force`.
+    `values` are all other arguments. Folders and patterns among them stand for the files that they
+    lead to, and text for the file of this name if there is one. Files that sketchlasso did not
+    write are replaced only by `force`.
     """
-    read = _read_by(values)
-    for name, path in written.items():
+    read: set[str] = set()
+    for value in values:
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str | Path) and (isinstance(one, Path) or Path(one).is_file()):
+                read.update(map(os.path.realpath, (one, *glob(str(one), recursive=True))))
+    for path in written.values():
         if path is None or str(path) == "-":
             continue
         if not path.absolute().parent.is_dir():
@@ -73,36 +143,18 @@ def check_outputs(
                 f"{path} could not be written, because there is no folder {path.parent}; choose "
                 "a path in a folder that exists."
             )
-        if name == "plot" and path.suffix.lower() not in PICTURES:
-            _refuse(path, "a picture", ".png, .svg or .pdf")
-        target = _real(path)
-        if target in read or (target.exists() and any(map(read.__contains__, target.parents))):
+        target = Path(os.path.realpath(path))
+        if {str(target), *(map(str, target.parents) if target.exists() else ())} & read:
             raise InvalidInputError(
                 f"{path} would replace a file that this command reads or writes; choose another "
                 "name."
             )
-        read.add(target)
+        read.add(str(target))
         if not (force or _own(path)):
             raise InvalidInputError(
                 f"{path} exists and was not written by this command; choose another name, or give "
                 "--force to replace it."
             )
-
-
-def _read_by(values: Iterable[Any]) -> set[Path]:
-    read: set[Path] = set()
-    for value in values:
-        some: list[Any] = value if isinstance(value, list) else [value]
-        for one in some:
-            if isinstance(one, Path):
-                read |= {_real(one), *map(_real, glob(str(one), recursive=True))}
-            elif isinstance(one, str) and Path(one).is_file():
-                read.add(_real(one))
-    return read
-
-
-def _real(path: str | Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def _own(path: Path) -> bool:
@@ -113,26 +165,15 @@ def _own(path: Path) -> bool:
         return True
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
-            content = file.read(-1 if path.suffix.lower() == ".pdf" else BEGINNING)
+            content = file.read(-1 if path.suffix.lower() == ".pdf" else 4096)
         first = content.partition(b"\n")[0].decode(errors="replace").strip()
         heading = set(first.replace('"', "").replace("\t", ",").split(","))
-        if any(mark in content for mark in OWN_MARKS):
-            return True
-        if any(head <= heading for head in OWN_HEADS):
+        if any(mark in content for mark in OWN_MARKS) or any(h <= heading for h in OWN_HEADS):
             return True
         sl.io.stored_info(path)
     except (SketchlassoError, OSError, EOFError):
         return False
     return True
-
-
-def check_table(path: Path | None) -> None:
-    """Refuse, before the work, a file name that does not end like a table."""
-    if path is None or str(path) == "-":
-        return
-    ending = _ending(path)
-    if ending not in TEXT and (ending not in BINARY or path.suffix.lower() in COMPRESSED):
-        _refuse(path, "a table", ".csv, .tsv, .parquet, .feather, .npz, .npy or .mtx")
 
 
 def _numbers(values: Any) -> Any:
@@ -142,46 +183,10 @@ def _numbers(values: Any) -> Any:
     return values.astype(np.float64)
 
 
-def write_columns(path: Path | None, columns: Mapping[str, Any]) -> str:
-    """Write columns (m,) of numbers, text or yes and no as a table; return it for stdout.
-
-    A path of - stands for stdout.
-    """
-    if path is None:
-        return ""
-    arrays = {name: np.asarray(values) for name, values in columns.items()}
-    ending = _ending(path)
-    if str(path) == "-" or ending in TEXT:
-        text = as_csv(arrays, "\t" if ending in TEXT[1:] else ",")
-        if str(path) == "-":
-            return text
-        with replacing(path, compress=True) as file:
-            file.write(text.encode())
-    elif ending in (".parquet", ".pq", ".feather", ".arrow", ".ipc"):
-        pa, feather, parquet = map(import_module, ("pyarrow", "pyarrow.feather", "pyarrow.parquet"))
-        table = pa.table({name: _numbers(values) for name, values in arrays.items()})
-        with replacing(path) as file:
-            if ending.startswith(".p"):
-                parquet.write_table(table, file)
-            else:
-                feather.write_feather(table, file)
-    else:
-        texts = [name for name, values in arrays.items() if values.dtype.kind in "UO"]
-        numbers = {name: values for name, values in arrays.items() if name not in texts}
-        if len(texts) > 1:
-            raise InvalidInputError(
-                f"{path} holds numbers, but {', '.join(texts)} are text; end the name in .csv."
-            )
-        X = np.column_stack([values.astype(np.float64) for values in numbers.values()])
-        y = arrays[texts[0]] if texts else None
-        sl.io.write_table(path, sl.io.Table(X, y, tuple(numbers), texts[0] if texts else None))
-    return ""
-
-
 def as_csv(columns: Mapping[str, Any], separator: str = ",", header: bool = True) -> str:
     """Return columns as lines for programs, numbers with all digits, booleans as true and false."""
     lists = [
-        ["true" if value else "false" for value in values]
+        [str(value).lower() for value in values.tolist()]
         if values.dtype.kind == "b"
         else values.tolist()
         for values in map(np.asarray, columns.values())
@@ -195,8 +200,16 @@ def as_csv(columns: Mapping[str, Any], separator: str = ",", header: bool = True
 
 
 def _ending(path: Path) -> str:
-    suffix = path.suffix.lower()
-    return (Path(path.stem).suffix if suffix in COMPRESSED else suffix).lower()
+    """Return the ending of a name, that of text also before a compression."""
+    compressed = path.suffix.lower() in (".gz", ".bz2", ".xz")
+    inner = Path(path.stem).suffix.lower()
+    return inner if compressed and inner in TEXT else path.suffix.lower()
+
+
+def _unknown(path: Path, what: str, endings: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"unknown format {path.suffix!r} of {what} in {path}; end the name in {endings}."
+    )
 
 
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
@@ -209,26 +222,11 @@ def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
         from matplotlib.figure import Figure
     except ImportError as missing:
         raise MissingExtraError("--plot", "matplotlib", "plot") from missing
-    width, each = PANEL
-    size = (width * len(names[0]), height or 0.8 + (each - 0.8) * len(names))
+    size = (5.2 * len(names[0]), height or 0.8 + 3.2 * len(names))
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)  # measures text
     axes: dict[str, Any] = figure.subplot_mosaic(names)
     return axes
-
-
-def save_picture(axes: Any, path: Path) -> None:
-    """Write the figure of axes to a checked path, completely or not at all, and close it."""
-    kind = path.suffix[1:].lower()
-    mark = {"Software" if kind == "png" else "Creator": CREATOR}
-    try:
-        with replacing(path) as file:
-            axes.figure.savefig(file, format=kind, dpi=150, metadata=mark)
-    finally:
-        # pyplot would keep the figure until the process ends.
-        pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot is not None:
-            pyplot.close(axes.figure)
 
 
 def check_graph_file(output: Path, communities: bool) -> None:
@@ -250,40 +248,32 @@ def write_graph(
     nodes, links = "words" if noun == "word" else "nodes", dict(graph.degree)
     alone = sum(number == 0 for number in links.values())
     either = "either" if graph.graph["rule"] == "or" else "each"
-    data = {
+    data: dict[str, Any] = {
         "rule": graph.graph["rule"],
         f"n_{nodes}": len(graph),
         "n_links": len(graph.edges),
         "n_isolated": alone,
         "communities": None,
     }
-    facts = (
+    facts: tuple[tuple[str, str], ...] = (
         (f"{noun}s", f"{len(graph)}, {alone} of them without links"),
         ("links", f"{len(graph.edges)}, if {either} {noun} {verb} the other"),
     )
-    if not communities:
-        sl.graphs.write_graph(output, graph)
-        return Report(data, facts=facts)
-    groups = sl.graphs.communities(graph, random_state=seed)
-    for name, label in groups.items():
-        graph.nodes[name]["community"] = label
+    sheets: tuple[Sheet, ...] = ()
+    if communities:
+        members: dict[int, list[str]] = {}
+        for name, number in sl.graphs.communities(graph, random_state=seed).items():
+            graph.nodes[name]["community"] = number
+            if number >= 0:
+                members.setdefault(number, []).append(name)
+        found: list[dict[str, Any]] = [
+            {"size": len(inside), nodes: sorted(inside, key=links.__getitem__, reverse=True)[:8]}
+            for _, inside in sorted(members.items())
+        ]
+        data["communities"] = found
+        facts = (*facts, ("communities", str(len(found))))
+        rows = tuple((one["size"], ", ".join(one[nodes])) for one in found[:12])
+        title = f"{len(rows)} of {len(found)} communities, the most linked {nodes} of each"
+        sheets = (Sheet(title, (nodes, "such as"), rows),)
     sl.graphs.write_graph(output, graph)
-    found: list[dict[str, Any]] = []
-    for label in range(max(groups.values(), default=-1) + 1):
-        inside = [name for name, own in groups.items() if own == label]
-        best = sorted(inside, key=links.__getitem__, reverse=True)[:MEMBERS_SHOWN]
-        found.append({"size": len(inside), nodes: best})
-    shown = found[:COMMUNITIES_SHOWN]
-    title = f"{len(shown)} of {len(found)} communities, the most linked {nodes} of each"
-    rows = tuple((one["size"], ", ".join(one[nodes])) for one in shown)
-    return Report(
-        {**data, "communities": found},
-        facts=(*facts, ("communities", str(len(found)))),
-        sheets=(Sheet(title, (nodes, "such as"), rows),),
-    )
-
-
-def _refuse(path: Path, what: str, endings: str) -> None:
-    raise InvalidInputError(
-        f"unknown format {path.suffix!r} of {what} in {path}; end the name in {endings}."
-    )
+    return Report(data, facts=facts, sheets=sheets)

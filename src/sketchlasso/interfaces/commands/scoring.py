@@ -1,4 +1,4 @@
-"""How good predictions are: R2, or accuracy and F1."""
+"""How good predictions are: R2, or accuracy and F1, by scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import sketchlasso as sl
 from sketchlasso.errors import EmptyModelWarning
 from sketchlasso.interfaces import Model, Search, class_signs
 from sketchlasso.interfaces.commands.data import Given
-from sketchlasso.interfaces.commands.report import Facts, counted, label
-from sketchlasso.interfaces.commands.screen import Note
+from sketchlasso.interfaces.commands.screen import Facts, Note, counted, label
 from sketchlasso.interfaces.plots.search import over_folds
 
 
@@ -71,15 +70,13 @@ def regression_scores(y: Any, predicted: Any) -> dict[str, Score]:
     from sklearn.metrics import r2_score  # help pages do not need it
 
     truth, guessed = (values.reshape(len(y), -1) for values in (y, predicted))
-    each = np.full(truth.shape[1], np.nan)
-    varies = np.ptp(truth, axis=0) > 0
-    if varies.any():
-        values = r2_score(truth[:, varies], guessed[:, varies], multioutput="raw_values")
-        each[varies] = values
-    if len(each) == 1:
-        return {"R2": Score(float(each[0]))}
+    each = [
+        r2_score(one, other) if np.ptp(one) > 0 else np.nan
+        for one, other in zip(truth.T, guessed.T, strict=True)
+    ]
+    mean = float(np.nanmean(each)) if not np.isnan(each).all() else np.nan
     parts = {f"R2 of target {t}": Score(float(value)) for t, value in enumerate(each, 1)}
-    return {"R2": Score(float(np.nanmean(each)) if varies.any() else np.nan), **parts}
+    return {"R2": Score(mean), **(parts if len(each) > 1 else {})}
 
 
 def class_scores(y: Any, predicted: Any, classes: Any) -> dict[str, Score]:
@@ -90,9 +87,8 @@ def class_scores(y: Any, predicted: Any, classes: Any) -> dict[str, Score]:
     from sklearn.metrics import accuracy_score, f1_score
 
     two = len(classes) == 2
-    f1 = f1_score(
-        y, predicted, labels=classes[1:] if two else None, average="macro", zero_division=0.0
-    )
+    labels = classes[1:] if two else None
+    f1 = f1_score(y, predicted, labels=labels, average="macro", zero_division=0.0)
     return {
         "accuracy": Score(float(accuracy_score(y, predicted))),
         "F1": Score(float(f1), of=label(classes[1]) if two else ""),
@@ -123,10 +119,12 @@ def held_out_scores(
         values = out_of_fold(estimator, given, folds, signs, estimator.oof_decision_)
         chosen = (values > 0).astype(int) if len(classes) == 2 else values.argmax(axis=1)
         scores = [class_scores(y[rows], classes[chosen[rows]], classes) for _, rows in folds]
-    return {
-        name: _over_folds([one[name].value for one in scores], score.of)
-        for name, score in scores[0].items()
-    }
+    found = {}
+    for name, score in scores[0].items():
+        (mean,), (error,) = over_folds(np.array([[one[name].value for one in scores]]))
+        error = np.nan if np.isnan(mean) else float(error)
+        found[name] = Score(float(mean), error, score.of)
+    return found
 
 
 def out_of_fold(
@@ -139,31 +137,26 @@ def out_of_fold(
     penalty, with gaps filled, columns standardised and sketches made from its training rows alone.
     A ready sketch cannot be made again. Y (m, t) has one column per model.
     """
-    if given.gaps is None or isinstance(estimator.sketch, sl.Sketch):
+    if given.gaps is None or given.impute is None or isinstance(estimator.sketch, sl.Sketch):
         return shared
-    sketched = estimator.sketch_ is not None
+    assert given.encoding is not None
     model = sl.SqrtLasso()
     common = estimator.get_params().keys() & model.get_params().keys()
-    model.set_params(**{name: getattr(estimator, name) for name in common})
-    model.set_params(verbose=False)
-    if not sketched:
-        model.set_params(sketch=None, radius=None)
+    model.set_params(**{name: getattr(estimator, name) for name in common}).set_params(
+        verbose=False
+    )
+    if estimator.sketch_ is None:
+        model.set_params(sketch=None)
     alphas, radii = np.atleast_1d(estimator.alpha_), np.atleast_1d(estimator.radius_)
     found = np.full(Y.shape, np.nan)
     for train, test in folds:
-        X = given.filled_from(train)
+        X = given.encoding.refilled(given.X, given.gaps, train, given.impute)
         for j, (alpha, radius) in enumerate(zip(alphas, radii, strict=True)):
             # One response at a time: each has its own radius.
-            model.set_params(alpha=alpha, radius=radius if sketched else None)
+            model.set_params(alpha=alpha, radius=None if estimator.sketch_ is None else radius)
             with warnings.catch_warnings():
                 # The warning is for the model that the user gets, not for those of the folds.
                 warnings.simplefilter("ignore", EmptyModelWarning)
                 model.fit(X[train], Y[train, j])
             found[test, j] = model.predict(X[test])
     return found.reshape(shared.shape)
-
-
-def _over_folds(values: Sequence[float], of: str) -> Score:
-    """Return mean and standard error over the folds where a score is defined."""
-    (mean,), (error,) = over_folds(np.array([values]))
-    return Score(float(mean), np.nan if np.isnan(mean) else float(error), of)

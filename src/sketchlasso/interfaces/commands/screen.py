@@ -1,32 +1,79 @@
-"""Showing reports: Rich on a terminal, plain aligned lines in a pipe, JSON for machines."""
+"""Reports of commands, shown on a terminal (Rich), in a pipe (plain lines) or as JSON."""
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
+import numpy as np
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 import sketchlasso as sl
-from sketchlasso.interfaces import visible
-from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
+from sketchlasso.interfaces import HIDDEN, visible
+from sketchlasso.types import IntArray
 
-Watcher: TypeAlias = "Callable[[sl.Progress], None]"
+# Labels and values.
+Facts: TypeAlias = tuple[tuple[str, str], ...]
 Counter = Callable[[int, int], None]
+BAR_WIDTH = 24
 # Control characters that are kept in texts of several lines.
 LINES = "\n\t"
 
 
 class Note(UserWarning):
     """A message about what was done to the data, as asked."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A number drawn as a bar in the last column of a table; `share` is between -1 and 1."""
+
+    share: float
+
+    def drawn(self, mark: str, negative: str) -> str:
+        """Return the bar, at least one character long unless the share is zero."""
+        length = max(1, round(BAR_WIDTH * abs(self.share))) if self.share else 0
+        return (mark if self.share > 0 else negative) * length
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A small table: text and bars are aligned left, numbers right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def sheet_of(title: str, columns: Sequence[tuple[str, Any]], places: Any) -> tuple[Sheet, ...]:
+    """Return a table of some places of columns, each behind its heading; none without places."""
+    rows = tuple(tuple(column[place] for _, column in columns) for place in places)
+    return (Sheet(title, tuple(heading for heading, _ in columns), rows),) if rows else ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a command."""
+
+    # The document of --json, without the name of the command and of its output.
+    data: dict[str, Any]
+    facts: Facts = ()
+    sheets: tuple[Sheet, ...] = ()
+    text: str = ""  # printed before the rest
+    outcome: str = ""  # what the user asked for, printed even when quiet
+    closing: str = ""  # printed after the rest
+    fell_short: bool = False  # whether a check that was asked for failed
 
 
 @dataclass(frozen=True)
@@ -41,13 +88,13 @@ class Screen:
         """Print a report on stdout, and warnings and notes on stderr."""
         if self.json:
             print(as_json({**report.data, "warnings": list(remarks), "notes": list(notes)}))
-            return
-        if report.outcome:
+        elif report.outcome:
             print(visible(report.outcome.removesuffix("\n"), LINES))
-        elif sys.stdout.isatty() and not self.quiet:
-            _show_rich(report)
         elif not self.quiet:
-            print("\n".join(_plain_lines(report)))
+            _print(report)
+        sys.stdout.flush()
+        if self.json:
+            return
         for note in () if self.quiet else notes:
             print(f"sketchlasso: note: {visible(note)}", file=sys.stderr)
         for remark in remarks:
@@ -61,14 +108,14 @@ class Screen:
             return
         with Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[state]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
         ) as bar:
-            bar.add_task(_literal(words), total=None, state="")
+            bar.add_task(visible(words), total=None, state="")
             yield Watch(bar)
 
     @contextmanager
@@ -101,58 +148,93 @@ class Watch:
         self.bar.update(task.id, completed=done, state=state if done else "starting")
 
 
-def _show_rich(report: Report) -> None:
-    console = Console()
+def _print(report: Report) -> None:
+    """Print a report: coloured tables on a terminal, plain aligned lines in a pipe."""
+    terminal = sys.stdout.isatty()
+    plain: dict[str, Any] = {} if terminal else {"file": io.StringIO(), "width": 1_000_000}
+    console = Console(markup=False, highlight=False, emoji=False, **plain)
     if report.text:
-        console.print(visible(report.text, LINES), markup=False, highlight=False)
+        console.print(visible(report.text, LINES))
     if report.facts:
         grid = Table.grid(padding=(0, 2))
-        grid.add_column(style="cyan")
-        grid.add_column(overflow="fold")
-        for fact in report.facts:
-            grid.add_row(*map(_literal, fact))
+        for name, value in report.facts:
+            grid.add_row(Text(visible(name), style="cyan"), Text(visible(value), overflow="fold"))
         console.print(grid)
-    for sheet in report.sheets:
-        table = Table(title=_literal(sheet.title), title_justify="left", box=box.ROUNDED)
-        for number, heading in enumerate(sheet.columns):
-            table.add_column(_literal(heading), justify="right" if sheet.right(number) else "left")
-        for row in sheet.rows:
-            table.add_row(*map(_rich_cell, row))
-        console.print(table)
-    if report.closing:
-        console.print(visible(report.closing, LINES), markup=False, highlight=False)
-
-
-def _rich_cell(value: Any) -> str:
-    if isinstance(value, Bar):
-        return f"[{'green' if value.share > 0 else 'red'}]{'█' * value.length}[/]"
-    return escape(short(value))
-
-
-def _literal(text: str) -> str:
-    return escape(visible(text))
-
-
-def _plain_lines(report: Report) -> Iterator[str]:
-    if report.text:
-        yield visible(report.text, LINES)
-    width = max((len(label) for label, _ in report.facts), default=0)
-    for label, value in report.facts:
-        yield f"{visible(label):<{width}}  {visible(value)}".rstrip()
     for number, sheet in enumerate(report.sheets):
         if number or report.facts or report.text:
-            yield ""
-        yield visible(sheet.title)
-        yield from _aligned(sheet)
+            console.print()
+        console.print(visible(sheet.title))
+        table = Table(box=box.ROUNDED if terminal else None, pad_edge=terminal)
+        for heading, values in zip(sheet.columns, zip(*sheet.rows, strict=True), strict=True):
+            is_text = any(isinstance(value, str | Bar) for value in values)
+            table.add_column(Text(visible(heading)), justify="left" if is_text else "right")
+        for row in sheet.rows:
+            table.add_row(*(_cell(value, terminal) for value in row))
+        console.print(table)
     if report.closing:
-        yield visible(report.closing, LINES)
+        console.print(visible(report.closing, LINES))
+    if not terminal:
+        lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+        print("\n".join(line.rstrip() for line in lines))
 
 
-def _aligned(sheet: Sheet) -> Iterator[str]:
-    lines = [list(map(visible, sheet.columns)), *sheet.cells()]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        yield "  ".join(
-            cell.rjust(width) if sheet.right(column) else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
+def _cell(value: Any, terminal: bool) -> Text:
+    if not isinstance(value, Bar):
+        return Text(short(value))
+    if terminal:
+        return Text(value.drawn("█", "█"), style="green" if value.share > 0 else "red")
+    return Text(value.drawn("#", "-"))
+
+
+def short(value: Any) -> str:
+    """Return a value as text for people, without control characters."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float | np.floating):
+        written = f"{value:.4g}"
+        number = float(written)
+        # People read 77190 more easily than 7.719e+04.
+        return f"{number:.0f}" if "e+0" in written and abs(number) < 1e8 else written
+    return visible(str(value))
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a number of things in words."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def label(value: Any) -> str:
+    """Return a class label as text; 1.0 as 1."""
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def class_words(classes: Any) -> str:
+    """List classes, at most eight of them."""
+    shown = ", ".join(label(value) for value in classes[:8])
+    return shown if len(classes) <= 8 else f"{shown}, ... ({len(classes)} in all)"
+
+
+def evenly(count: int, most: int) -> IntArray:
+    """Return at most `most` of the positions below `count`, evenly spaced with both ends."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """Return a JSON document; numbers that are not finite become null."""
+    document = json.dumps(_plain(data), indent=2, allow_nan=False, ensure_ascii=False)
+    # Line breaks separate entries; json.dumps has escaped those inside of strings.
+    return HIDDEN.sub(lambda hit: "\n" if hit[0] == "\n" else f"\\u{ord(hit[0]):04x}", document)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value

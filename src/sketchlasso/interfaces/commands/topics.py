@@ -14,8 +14,7 @@ import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.images import Positive, TopicModel
-from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, counted
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.screen import Facts, Report, Screen, Sheet, counted
 from sketchlasso.interfaces.exports import export_topics, topic_data
 
 COLUMNS = ("topic", "label", "words", "documents", "stable", "such as")
@@ -47,17 +46,8 @@ class CorpusOptions:
 
     def read(self, source: Path) -> sl.topics.Corpus:
         """Read a corpus."""
-        return sl.topics.read_corpus(
-            source,
-            column=self.column,
-            title_column=self.title_column,
-            group_column=self.group_column,
-            vocabulary=self.vocabulary,
-            titles=self.titles,
-            groups=self.groups,
-            separator=self.separator,
-            follow_links=self.follow_links or None,
-        )
+        options = {**vars(self), "follow_links": self.follow_links or None}
+        return sl.topics.read_corpus(source, **options)
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ class WordOptions:
         """Return what the imager takes as `stop_words`."""
         if self.stop_words in ("english", "none"):
             return None if self.stop_words == "none" else self.stop_words
-        lines = options.read_lines(Path(self.stop_words), "word", "--stop-words ")
+        lines = options.read_lines(Path(self.stop_words), "word", "--stop-words")
         return sorted({word for line in lines for word in line.split()})
 
 
@@ -254,7 +244,7 @@ def export(
 ) -> Report:
     """Write topics, words and documents to a folder.
 
-    Tables as CSV, all of it as JSON, the map as SVG and PNG, and one HTML file that works offline.
+    Tables as CSV, all of it as JSON, the map as SVG, and one HTML file that works offline.
     """
     imager, stored, found = asked.find(model, screen)
     try:

@@ -16,11 +16,10 @@ from threadpoolctl import threadpool_info
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands import describe
-from sketchlasso.interfaces.commands.images import gap_fact, images_data, images_facts
+from sketchlasso.interfaces.commands.images import images_data, images_facts
 from sketchlasso.interfaces.commands.options import Top
-from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, class_words
-from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.solving import sketch_data
+from sketchlasso.interfaces.commands.screen import Facts, Report, Screen, Sheet, class_words
+from sketchlasso.interfaces.commands.sketch import sketch_data
 from sketchlasso.interfaces.commands.topics import corpus_facts
 from sketchlasso.interfaces.commands.topics import model_data as topics_data
 
@@ -40,33 +39,26 @@ def info(
     A sketch, a model, topics or images.
     """
     stored = sl.io.stored_info(file)
+    content: dict[str, Any] = {"content": stored.content}
     if stored.content == "topics":
         imager = sl.topics.load_topics(file)
         rows = _most_frequent(imager.words_, imager.document_frequency_, top)
         sheet = Sheet(f"most frequent {len(rows)} words", ("word", "documents"), rows)
-        return Report(
-            {"content": "topics", **topics_data(imager), "frequent": dict(rows)},
-            facts=corpus_facts(imager),
-            sheets=(sheet,) if rows else (),
-        )
+        content |= {**topics_data(imager), "frequent": dict(rows)}
+        return Report(content, facts=corpus_facts(imager), sheets=(sheet,) if rows else ())
     if stored.content == "images":
         images = sl.topics.load_images(file)
         named = np.bincount(images.weights.indices, minlength=len(images.words))
         rows = _most_frequent(images.words, named, top)
         sheet = Sheet(f"{len(rows)} words in most images", ("word", "images"), rows)
-        return Report(
-            {"content": "images", **images_data(images), "frequent": dict(rows)},
-            facts=(
-                *images_facts(images),
-                gap_fact(images),
-                *_changed(images.settings, sl.topics.TopicImager().get_params()),
-            ),
-            sheets=(sheet,) if rows else (),
-        )
+        content |= {**images_data(images), "frequent": dict(rows)}
+        changed = _changed(images.settings, sl.topics.TopicImager().get_params())
+        facts = (*images_facts(images), *changed)
+        return Report(content, facts=facts, sheets=(sheet,) if rows else ())
     if stored.content == "sketch":
         found = sl.load_sketch(file)
         return Report(
-            {"content": "sketch", **sketch_data(found)},
+            content | sketch_data(found),
             text=found.summary(),
             facts=(("fingerprint", str(found.fingerprint)),),
         )
@@ -77,18 +69,11 @@ def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
     model, names = sl.load_model(file), facts["feature_names"]
     origin = {name: facts[name] for name in ("library", "fingerprint")}
     origin_facts = tuple((name, str(value)) for name, value in origin.items())
+    words = ("model", describe.model_words(model))
     if isinstance(model, sl.engine.LinearModels):
         count, width = model.coef.shape
-        return Report(
-            {
-                "content": "model",
-                "estimator": "LinearModels",
-                "n_models": count,
-                "n_features": width,
-                **origin,
-            },
-            facts=(("model", describe.model_words(model)), *origin_facts),
-        )
+        data = {"content": "model", "estimator": "LinearModels", "n_models": count}
+        return Report({**data, "n_features": width, **origin}, facts=(words, *origin_facts))
     settings = {
         name: value
         for name, value in facts["settings"].items()
@@ -97,6 +82,7 @@ def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
     sketch = "none, the full problem was solved"
     if facts["sketch"] is not None:
         sketch = "{method}, rank {rank}, seed {seed}".format(**facts["sketch"])
+    classes = getattr(model, "classes_", None)
     return Report(
         {
             "content": "model",
@@ -108,8 +94,8 @@ def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
             **origin,
         },
         facts=(
-            ("model", describe.model_words(model)),
-            *((("classes", class_words(model.classes_)),) if hasattr(model, "classes_") else ()),
+            words,
+            *(() if classes is None else (("classes", class_words(classes)),)),
             ("target", facts["target_name"] or "(unnamed)"),
             ("sketch", sketch),
             *_changed(settings, type(model)().get_params()),
@@ -138,7 +124,12 @@ def _changed(settings: Mapping[str, Any], usual: Mapping[str, Any]) -> Facts:
 def doctor(screen: Screen) -> Report:
     """Check this installation: versions, threads, and a small problem to solve."""
     required = [re.split(r"[^\w-]", text)[0] for text in metadata.requires("sketchlasso") or ()]
-    versions = {name: _version(name) for name in ("sketchlasso", *dict.fromkeys(required))}
+    versions: dict[str, str | None] = {}
+    for name in ("sketchlasso", *required):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
     threads = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
     X, y = np.vander(np.linspace(-1, 1, 40), 12), np.linspace(-1, 1, 40) ** 3
     gap = float(sl.SqrtLasso(alpha=0.1).fit(X, y).full_gap_)
@@ -162,10 +153,3 @@ def doctor(screen: Screen) -> Report:
         ),
         fell_short=not solved,
     )
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import typer
@@ -18,8 +18,7 @@ from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import feature_name
-from sketchlasso.interfaces.commands.report import Report, Sheet, sheet_of
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet, sheet_of
 
 CHOICES = ("stars", "ebic", "cv")
 
@@ -42,23 +41,32 @@ class NetworkOptions:
         "Penalty: pivotal, a number, or stars, ebic or cv to choose one by stability, extended "
         "BIC or likelihood.",
     ] = "pivotal"
-    rule: Annotated[str, "Link columns if either (or) or each (and) explains the other."] = "and"
+    rule: Annotated[
+        Literal["and", "or"], "Link columns if either (or) or each (and) explains the other."
+    ] = "and"
     half_samples: Annotated[
         int, "Even number of half-samples to measure the stability of links by."
     ] = 0
     min_stability: Annotated[
-        float, "Keep links found in at least this share of the half-samples."
+        float,
+        typer.Option(
+            help="Keep links found in at least this share of the half-samples.", min=0, max=1
+        ),
     ] = 0.0
     p_values: Annotated[bool, "Test links whose two columns were both explained."] = False
     tol: Annotated[float, "Relative duality gap, on the full data."] = 1e-6
     device: options.Device = "cpu"
+    communities: Annotated[bool, "Find groups of columns, and write them too."] = False
+    drop_isolated: Annotated[bool, "Leave out columns without links."] = False
 
     def __post_init__(self) -> None:
-        options.check_choice("--rule", self.rule, ("and", "or"))
-        if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
+        if self.min_stability > 0 and not self.half_samples:
+            raise InvalidInputError("--min-stability needs --half-samples; give an even number.")
+        chosen = options.penalty_of(self.alpha, *CHOICES) in CHOICES
+        if chosen and (self.targets is not None or self.predictors is not None):
             raise InvalidInputError(
-                "--min-stability must be a share from 0 to 1, with --half-samples if it is above "
-                f"0, not {self.min_stability:g}."
+                f"--alpha {self.alpha} cannot be combined with --targets or --predictors, because "
+                "it compares graphs of all columns; give a number or pivotal, or leave those out."
             )
 
     def penalty(self, given: Given, seed: int) -> float | str:
@@ -66,15 +74,11 @@ class NetworkOptions:
         level: Any = options.penalty_of(self.alpha, *CHOICES)
         if level not in CHOICES:
             return level
-        if self.targets is not None or self.predictors is not None:
-            raise InvalidInputError(
-                f"--alpha {level} cannot be combined with --targets or --predictors, because it "
-                "compares graphs of all columns; give a number or pivotal, or leave those out."
-            )
-        rule: Any = self.rule
-        chosen = sl.inference.SparsePrecision(level, rule=rule, random_state=seed, tol=self.tol)
+        search = sl.inference.SparsePrecision(
+            level, rule=self.rule, random_state=seed, tol=self.tol
+        )
         try:
-            return chosen.fit(given.X).alpha_
+            return search.fit(given.X).alpha_
         except UnusableColumnsError as refused:
             name = feature_name(given.names, refused.columns[0])
             raise InvalidInputError(
@@ -87,21 +91,19 @@ def network(
     file: options.Files,
     data: options.BlockOptions,
     asked: NetworkOptions,
+    picture: outputs.PlotOptions,
     screen: Screen,
     output: outputs.GraphFile,
-    communities: Annotated[bool, "Find groups of columns, and write them too."] = False,
-    drop_isolated: Annotated[bool, "Leave out columns without links."] = False,
-    plot: Annotated[Path | None, "Picture of the graph (.png, .svg, .pdf)."] = None,
-    top: Annotated[int, typer.Option(help="How many links to show, strongest first.", min=0)] = 10,
-    verbose: options.Verbose = False,
+    top: options.Top = 10,
     seed: options.Seed = 0,
+    verbose: options.Verbose = False,
 ) -> Report:
     """Find which columns explain which, and write the graph.
 
     One regression per column, on the full data. After an interruption, run the same command again
     to resume.
     """
-    outputs.check_graph_file(output, communities)
+    outputs.check_graph_file(output, asked.communities)
     given = read_given(file, data)
     start = perf_counter()
     counting = screen.counting("regressing columns", "regressions")
@@ -121,24 +123,24 @@ def network(
             progress=count,
         )
     seconds = perf_counter() - start
-    rule: Any = asked.rule
-    graph = found.graph(rule, min_stability=asked.min_stability)
-    if drop_isolated:
+    graph = found.graph(asked.rule, min_stability=asked.min_stability)
+    if asked.drop_isolated:
         graph.remove_nodes_from([name for name, links in graph.degree if links == 0])
     if not graph.edges:
         warnings.warn(
             "there are no links at this penalty; give a smaller --alpha, or --rule or", stacklevel=2
         )
-    if plot is not None:
+    if picture.plot is not None:
         axes = outputs.panels([["network"]], height=5.2)["network"]
-        outputs.save_picture(sl.plots.plot_network(graph, ax=axes), plot)
-    written = outputs.write_graph(graph, output, communities, seed, noun="column", verb="explains")
+        picture.save(sl.plots.plot_network(graph, ax=axes))
+    written = outputs.write_graph(
+        graph, output, asked.communities, seed, noun="column", verb="explains"
+    )
+    alpha, worst = float(found.regressions.alpha.max()), found.regressions.worst_gap
     details = (
         ("regressions", f"{len(found.targets) * (1 + found.n_half_samples)} in {seconds:.2f} s"),
-        ("gap", f"{found.regressions.worst_gap:.1e} relative, at worst"),
+        ("gap", f"{worst:.1e} relative, at worst"),
     )
-    alpha = float(found.regressions.alpha.max())
-    first = (("data", given.words()), ("alpha", f"{alpha:.4g}"))
     return Report(
         {
             **written.data,
@@ -146,10 +148,15 @@ def network(
             "n_targets": len(found.targets),
             "n_predictors": len(found.predictors),
             "n_half_samples": found.n_half_samples,
-            "worst_gap": found.regressions.worst_gap,
+            "worst_gap": worst,
             "seconds": seconds,
         },
-        facts=(*first, *written.facts, *(details if verbose else ())),
+        facts=(
+            ("data", given.words()),
+            ("alpha", f"{alpha:.4g}"),
+            *written.facts,
+            *(details if verbose else ()),
+        ),
         sheets=(*_links_sheet(graph, top), *written.sheets),
         fell_short=not graph.edges,
         closing=f"explore it in the browser: sketchlasso explore {output} --open",
@@ -162,7 +169,7 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
         return None
     path = Path(text)
     if path.is_file():
-        return [name for name in options.read_lines(path, "name", f"{option} ") if name]
+        return [name for name in options.read_lines(path, "name", option) if name]
     if (path.suffix or path.name != text) and "," not in text and text not in (columns or ()):
         raise StoredFileError(
             f"{option} {text} was given, but there is neither such a file nor such a column; give "
@@ -172,13 +179,11 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
 
 
 def _links_sheet(graph: Any, top: int) -> tuple[Sheet, ...]:
-    links = sl.graphs.links_of(graph)
-    order = np.argsort(-np.abs(links.weights), kind="stable")[:top]
-    first, second = np.array(links.names)[links.edges].T
-    facts = [facts for *_, facts in graph.edges(data=True)]
-    columns = [("column", first), ("column", second), ("weight", links.weights)]
-    for name in ("stability", "p_value"):
-        if any(name in one for one in facts):
-            values = np.array([one.get(name, np.nan) for one in facts])
-            columns.append((name.replace("_", "-"), values))
-    return sheet_of(f"{len(order)} of {len(links.edges)} links, the strongest", columns, order)
+    links = sorted(graph.edges(data=True), key=lambda link: -abs(link[2]["weight"]))
+    names = [
+        name for name in ("weight", "stability", "p_value") if any(name in x[2] for x in links)
+    ]
+    columns = [("column", [link[0] for link in links]), ("column", [link[1] for link in links])]
+    columns += [(name.replace("_", "-"), [x[2].get(name, np.nan) for x in links]) for name in names]
+    places = range(min(top, len(links)))
+    return sheet_of(f"{len(places)} of {len(links)} links, the strongest", columns, places)

@@ -13,8 +13,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.cli import Interrupted
 from sketchlasso.interfaces.commands.images import TopicModel
-from sketchlasso.interfaces.commands.report import Report
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.screen import Report, Screen
 from sketchlasso.interfaces.web import serve as serve_explorer
 
 

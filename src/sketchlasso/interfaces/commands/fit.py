@@ -6,9 +6,10 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import typer
 from scipy import sparse
 
 import sketchlasso as sl
@@ -16,17 +17,16 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands import describe, options
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.report import Facts, Report
+from sketchlasso.interfaces.commands.outputs import PlotOptions
 from sketchlasso.interfaces.commands.scoring import (
-    Score,
     held_out_scores,
     model_scores,
     score_facts,
+    score_values,
 )
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.screen import Facts, Report, Screen
 
-SPLITS = ("shuffled", "ordered", "time")
-SCORES, CLASS_SCORES = ("mse", "mae", "r2"), ("accuracy", "f1", "auc")
+Scoring = Literal["mse", "mae", "r2", "accuracy", "f1", "auc"]
 
 
 @dataclass(frozen=True)
@@ -35,23 +35,21 @@ class SearchOptions:
 
     alphas: options.Alphas = "100"
     alpha_min_ratio: options.AlphaMinRatio = None
-    folds: Annotated[int, "Number of folds."] = 5
+    folds: Annotated[int, typer.Option(help="Number of folds.", min=2)] = 5
     split: Annotated[
-        str,
+        Literal["shuffled", "ordered", "time"],
         "How rows are cut into folds: shuffled (classes in equal shares), ordered (consecutive "
         "rows), or time (trained on earlier rows only).",
     ] = "shuffled"
-    selection: Annotated[str, "min: the best score; 1se: the sparsest within a standard error."] = (
-        "min"
+    selection: Annotated[
+        Literal["min", "1se"], "min: the best score; 1se: the sparsest within a standard error."
+    ] = "min"
+    scoring: Annotated[Scoring | None, "mse, mae or r2; for classes accuracy, f1, auc or mse."] = (
+        None
     )
-    scoring: Annotated[str | None, "mse, mae or r2; for classes accuracy, f1, auc or mse."] = None
 
     def __post_init__(self) -> None:
-        options.check_choice("--split", self.split, SPLITS)
-        options.check_choice("--selection", self.selection, ("min", "1se"))
         options.alphas_of(self.alphas)
-        if self.scoring is not None:
-            options.check_choice("--scoring", self.scoring, (*SCORES, *CLASS_SCORES))
 
     def split_rows(self, y: Any, classes: bool, seed: int) -> list[tuple[Any, Any]]:
         """Return the training and test rows of each fold, for responses y (m,)."""
@@ -60,12 +58,7 @@ class SearchOptions:
         stratified = classes and self.split != "time"
         labels, counts = np.unique(y, return_counts=True)
         most = int(counts.max()) if stratified else len(y) - (self.split == "time")
-        if most < 2:
-            raise InvalidInputError(
-                "every row has a different class, but folds need classes of at least 2 rows; "
-                "give more rows, or --split time."
-            )
-        if not 2 <= self.folds <= most:
+        if self.folds > most:
             what = "rows of the largest class" if stratified else "rows to hold out"
             raise InvalidInputError(
                 f"--folds must be from 2 to {most}, the {what}, not {self.folds}."
@@ -86,42 +79,29 @@ class SearchOptions:
 
 
 @dataclass(frozen=True)
-class ResultOptions:
+class ResultOptions(PlotOptions):
     """What to do with a fitted model, and what to report of it."""
 
     calibrate: Annotated[
-        str | None,
+        Literal["jackknife+", "cv+"] | None,
         "Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten folds). "
         "The fit is repeated without these rows.",
     ] = None
     output: Annotated[Path | None, "The model file to write."] = None
-    plot: Annotated[
-        Path | None,
-        "Picture of the path and the effects, in cv of the scores too (.png, .svg, .pdf).",
-    ] = None
     top: options.Top = 10
     verbose: options.Verbose = False
 
     def __post_init__(self) -> None:
-        if self.calibrate is not None:
-            options.check_choice("--calibrate", self.calibrate, ("jackknife+", "cv+"))
+        super().__post_init__()
         if str(self.output) == "-":
             raise InvalidInputError("a model is no text for stdout; give --output a file name.")
 
     def check(self, given: Given, classes: bool) -> None:
         """Refuse, before the fit, a calibration that is impossible after it."""
-        method = self.calibrate
-        if method is None:
-            return
-        if classes:
+        if self.calibrate is not None and (classes or given.in_blocks):
             raise InvalidInputError(
-                "--calibrate cannot be used for classes, because intervals are for numbers; leave "
-                "it out, or give --regress."
-            )
-        if given.in_blocks:
-            raise InvalidInputError(
-                f"--calibrate {method} cannot be used for data in blocks, because rows are left "
-                "out of data in memory; leave it out, or read one file without --memory."
+                f"--calibrate {self.calibrate} cannot be used for classes or for data in blocks; "
+                "leave it out, or give --regress, or one file without --memory."
             )
 
     def finish(self, estimator: Model, given: Given, seconds: float) -> Facts:
@@ -129,12 +109,12 @@ class ResultOptions:
         facts: Facts = ()
         if self.verbose:
             facts = (*describe.solver_facts(estimator), ("seconds", f"{seconds:.2f}"))
-        method: Any = self.calibrate
-        if method is not None:
-            estimator.calibrate(given.X, given.response, method=method)
+        if self.calibrate is not None:
+            regressor: Any = estimator
+            regressor.calibrate(given.X, given.response, method=self.calibrate)
             given.note_on_gaps("--calibrate left rows out after gaps were filled from all rows")
-            facts += (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
-        describe.draw_model(estimator, given, self.plot)
+            facts += (("calibrated", f"by {self.calibrate} on {given.X.shape[0]} rows"),)
+        describe.draw_model(estimator, given, self)
         if self.output is not None:
             estimator.set_params(verbose=False)
             if given.names is not None and not sparse.issparse(given.X):
@@ -174,26 +154,18 @@ def fit(
     kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
     start = perf_counter()
     with screen.watching("fitting") as watch, at_work(given, data, watch):
-        estimator: Model = kind(
-            alpha=penalty,
-            **model.estimator_parameters(given.X, watch),
-        ).fit(given.X, given.response)
+        parameters = model.estimator_parameters(given.X, watch)
+        estimator: Model = kind(alpha=penalty, **parameters).fit(given.X, given.response)
         seconds = perf_counter() - start
         scores = model_scores(estimator, given, estimator.predict(given.X))
         finished = result.finish(estimator, given, seconds)
-    return Report(
-        data={
-            **_data(estimator, given),
-            "training_scores": {name: score.value for name, score in scores.items()},
-            "seconds": seconds,
-        },
-        facts=(
-            *score_facts(scores, "on the training rows (use cv for held-out scores)"),
-            *_facts(estimator, given),
-            *finished,
-        ),
-        sheets=describe.effect_sheet(estimator, given.names, given.target_name, result.top),
-        fell_short=not np.any(estimator.coef_),
+    return _report(
+        estimator,
+        given,
+        result,
+        {"training_scores": score_values(scores), "seconds": seconds},
+        score_facts(scores, "on the training rows (use cv for held-out scores)"),
+        finished,
     )
 
 
@@ -230,10 +202,15 @@ def cv(
         estimator.set_params(cv=search.folds)
         finished = result.finish(estimator, given, seconds)
     scores, curves = held_out_scores(estimator, given, rows), describe.score_curves(estimator)
-    where = f"on held-out rows ({search.folds} folds, {search.split})"
-    return Report(
-        data={
-            **_data(estimator, given),
+    known = len(curves) == 1 and metric in map(str.lower, scores)
+    if not known and (result.verbose or search.scoring is not None):
+        mean = np.mean([curve["mean"][curve["chosen"]] for curve in curves])
+        finished = ((metric, f"{mean:.4g} on held-out rows"), *finished)
+    return _report(
+        estimator,
+        given,
+        result,
+        {
             "held_out": {
                 name: {"mean": score.value, "standard_error": score.standard_error}
                 for name, score in scores.items()
@@ -247,45 +224,39 @@ def cv(
             "curves": curves,
             "seconds": seconds,
         },
+        score_facts(scores, f"on held-out rows ({search.folds} folds, {search.split})"),
+        finished,
+        describe.curve_sheet(curves[0], metric) if result.verbose else (),
+    )
+
+
+def _report(
+    estimator: Model,
+    given: Given,
+    result: ResultOptions,
+    data: dict[str, Any],
+    scores: Facts,
+    finished: Facts,
+    sheets: tuple[Any, ...] = (),
+) -> Report:
+    """Return the report of a fitted model: how good it is, then what it is."""
+    return Report(
+        data={
+            "n_samples": given.X.shape[0],
+            "target": given.target_name,
+            **describe.model_data(estimator),
+            "coefficients": describe.listed_coefficients(estimator, given.names),
+            **data,
+        },
         facts=(
-            *score_facts(scores, where),
-            *_facts(estimator, given),
-            *_searched(search, result, metric, scores, curves),
+            *scores,
+            *given.facts(getattr(estimator, "classes_", None)),
+            ("model", describe.model_words(estimator)),
             *finished,
         ),
         sheets=(
             *describe.effect_sheet(estimator, given.names, given.target_name, result.top),
-            *(describe.curve_sheet(curves[0], metric) if result.verbose else ()),
+            *sheets,
         ),
         fell_short=not np.any(estimator.coef_),
-    )
-
-
-def _searched(
-    search: SearchOptions,
-    result: ResultOptions,
-    metric: str,
-    scores: dict[str, Score],
-    curves: list[dict[str, Any]],
-) -> Facts:
-    """Report the score that chose the penalty, if asked and not among the scores already."""
-    known = len(curves) == 1 and metric in map(str.lower, scores)
-    if known or not (result.verbose or search.scoring is not None):
-        return ()
-    return ((metric, describe.chosen_words(curves)),)
-
-
-def _data(estimator: Model, given: Given) -> dict[str, Any]:
-    return {
-        "n_samples": given.X.shape[0],
-        "target": given.target_name,
-        **describe.model_data(estimator),
-        "coefficients": describe.listed_coefficients(estimator, given.names),
-    }
-
-
-def _facts(estimator: Model, given: Given) -> Facts:
-    return (
-        *given.facts(getattr(estimator, "classes_", None)),
-        ("model", describe.model_words(estimator)),
     )
