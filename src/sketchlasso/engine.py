@@ -8,7 +8,6 @@ from sketchlasso.instances import (
     bootstrap_rows,
     complementary_pairs,
     leave_one_out_rows,
-    leave_p_out_rows,
     weighted_rows,
 )
 from sketchlasso.problem import (
@@ -34,7 +33,6 @@ __all__ = [
     "complementary_pairs",
     "fingerprint",
     "leave_one_out_rows",
-    "leave_p_out_rows",
     "linear_models",
     "primal_value",
     "score",

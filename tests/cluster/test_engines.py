@@ -11,9 +11,9 @@ import pytest
 from tests.sentences import refusal
 from tests.workers import two_workers
 
-from sketchlasso.cluster import Engine, active_engine, cluster, current_engine
+from sketchlasso.cluster import Engine, active_engine, cluster, engine_of
 from sketchlasso.cluster.engine import tree_sum
-from sketchlasso.data.opening import Part
+from sketchlasso.data.blocks import Part
 from sketchlasso.errors import ClusterLostError, InvalidInputError, MissingExtraError
 
 
@@ -124,7 +124,7 @@ def test_an_interruption_is_raised_and_leaves_the_engine_in_order(engine, arrays
 
 def test_the_engine_in_force_is_that_of_the_outermost_cluster():
     assert active_engine() is None
-    assert type(current_engine()) is Engine
+    assert type(engine_of(None)) is Engine
     with cluster("sequential") as outer:
         with cluster("sequential") as inner:
             assert inner is outer

@@ -6,8 +6,8 @@ from sketchlasso.cluster.engine import (
     Work,
     active_engine,
     cluster,
-    current_engine,
+    engine_of,
     holder_of,
 )
 
-__all__ = ["Each", "Engine", "Work", "active_engine", "cluster", "current_engine", "holder_of"]
+__all__ = ["Each", "Engine", "Work", "active_engine", "cluster", "engine_of", "holder_of"]

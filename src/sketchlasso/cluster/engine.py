@@ -72,26 +72,25 @@ def holder_of(collection: Any) -> Any:
     resolve.
     """
     distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None  # without Dask nothing can be persisted
-    futures = distributed.futures_of(collection)
+    futures = [] if distributed is None else distributed.futures_of(collection)
     if not futures:
         return None
-    client = futures[0].client
-    if client is None:  # the value was unpickled
-        try:
-            client = distributed.get_client()
-        except ValueError as missing:
-            raise ClusterLostError(
-                "X was persisted on a Dask cluster, but no Dask client is current here; connect a "
-                "distributed.Client to that cluster, or use the array before persist()."
-            ) from missing
-    if client.status != "running":
+    client = futures[0].client or _current_client()  # it has none where the value was unpickled
+    if client is None or client.status != "running":
         raise ClusterLostError(
-            "X was persisted on a Dask cluster, but the client that did so is closed; persist the "
-            "array again with an open client, or use the array before persist()."
+            "X was persisted on a Dask cluster, but the client that did so is closed, or is not "
+            "current here; persist the array again with an open client, or use the array before "
+            "persist()."
         )
     return client
+
+
+def _current_client() -> Any:
+    distributed = sys.modules.get("distributed")
+    try:
+        return None if distributed is None else distributed.get_client()
+    except ValueError:
+        return None
 
 
 def value_of(source: Any) -> Any:
@@ -171,7 +170,7 @@ def cluster(
     n_workers: int | None = None,
     memory_limit: str | int | None = None,
     on_progress: OnProgress | None = None,
-    worker_timeout: float | None = None,
+    worker_timeout: float = 60.0,
 ) -> Iterator[Engine]:
     """Run the body of the ``with`` on a cluster: data in blocks, and large batches of problems.
 
@@ -189,10 +188,9 @@ def cluster(
         Memory of each of them, such as ``"2GB"``.
     on_progress : callable, optional
         Called after each part with the number done, the total and a label.
-    worker_timeout : float, optional
-        Seconds that a call waits for the first worker of the cluster; 60 by default,
-        ``float("inf")`` to wait without limit. Workers that are lost later cost the time to repeat
-        their tasks.
+    worker_timeout : float, default 60
+        Seconds that a call waits for the first worker of the cluster; ``float("inf")`` to wait
+        without limit. Workers that are lost later cost the time to repeat their tasks.
 
     Yields
     ------
@@ -223,17 +221,13 @@ def cluster(
     if engine is not None:
         yield engine
         return
-    started = {"n_workers": n_workers, "memory_limit": memory_limit}
-    for name, value in started.items():
-        if scheduler is not None and value is not None:
-            raise InvalidInputError(
-                f"{name}={value!r} cannot be combined with scheduler={scheduler!r}, because it is "
-                "for workers started on this machine; leave out one of the two."
-            )
-    number = isinstance(worker_timeout, int | float) and worker_timeout > 0
-    if worker_timeout is not None and not number:
-        remedy = "pass one, or leave it out for 60"
-        raise unaccepted("worker_timeout", worker_timeout, "a positive number of seconds", remedy)
+    if scheduler is not None and (n_workers is not None or memory_limit is not None):
+        raise InvalidInputError(
+            f"n_workers and memory_limit cannot be combined with scheduler={scheduler!r}, because "
+            "they are for workers started on this machine; leave them out."
+        )
+    if not (isinstance(worker_timeout, int | float) and worker_timeout > 0):
+        raise unaccepted("worker_timeout", worker_timeout, "a positive number of seconds")
     if isinstance(scheduler, str) and scheduler == "sequential":
         engine = Engine(on_progress)
     else:
@@ -256,6 +250,18 @@ def active_engine() -> Engine | None:
     return _IN_FORCE.get()
 
 
-def current_engine() -> Engine:
-    """Return the engine of the ``cluster`` around the call, or one that works in this process."""
-    return _IN_FORCE.get() or Engine()
+def engine_of(source: Any) -> Engine:
+    """Return the engine for a block with this source.
+
+    That of the ``cluster`` around the call; else, for a Dask value, the client that holds it or
+    the current one. Without either, the blocks are computed one by one in this process.
+    """
+    engine = _IN_FORCE.get()
+    if engine is not None or not hasattr(source, "__dask_graph__"):
+        return engine or Engine()
+    client = holder_of(source) or _current_client()
+    if client is None:
+        return Engine()
+    from sketchlasso.cluster.dask_engine import DaskEngine
+
+    return DaskEngine(client)

@@ -1,10 +1,9 @@
-"""One validated view of the data matrix, with its centring and scaling."""
+"""One validated view of the data matrix, in blocks of rows, with its centring and scaling."""
 
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.implicit import ImplicitRows, RowFactor, gram_of
-from sketchlasso.data.matrix import DataMatrix, fingerprint
+from sketchlasso.data.matrix import DataMatrix, ImplicitRows, RowFactor, fingerprint, gram_of
 from sketchlasso.data.transform import ColumnTransform
-from sketchlasso.data.validate import MatrixLike, as_blocks, as_responses, as_rows, products, spread
+from sketchlasso.data.validate import MatrixLike, as_blocks, as_entries, as_responses, as_rows
 
 __all__ = [
     "BlockMatrix",
@@ -14,10 +13,9 @@ __all__ = [
     "MatrixLike",
     "RowFactor",
     "as_blocks",
+    "as_entries",
     "as_responses",
     "as_rows",
     "fingerprint",
     "gram_of",
-    "products",
-    "spread",
 ]

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data.block_work import of_storage
+from sketchlasso.data import entries as at_blocks
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.storage import divided_entries, floating, per_entry, storage_of
-from sketchlasso.linalg.rows import lengths, weighted_lengths
-from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
+from sketchlasso.data.entries import divided_entries, floating, is_sparse, per_entry
+from sketchlasso.types import BoolArray, FloatArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
 # fourth powers of their sums neither overflow nor vanish.
@@ -85,8 +84,7 @@ def matrix_unit(X: Any) -> float:
 
     1 where the largest entry needs no scaling.
     """
-    stored: Any = X
-    values = stored.data if sparse.issparse(X) else stored
+    values = X.data if is_sparse(X) else X
     if values.size == 0:
         return 1.0
     unit = unit_of(max(float(values.max()), -float(values.min())))
@@ -98,18 +96,15 @@ def in_column_units(X: Any) -> tuple[Any, FloatArray]:
 
     They are 1 for blocks, and where no column has a largest entry that needs scaling.
     """
-    n = X.shape[1]
     if isinstance(X, BlockMatrix):
-        return X, np.ones(n)
-    largest = np.maximum(_dense(X.max(axis=0)), -_dense(X.min(axis=0)))
-    units = np.array([unit_of(float(size)) for size in largest])
+        return X, np.ones(X.shape[1])
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    if is_sparse(X):
+        highest, lowest = highest.toarray().ravel(), lowest.toarray().ravel()
+    units = np.array([unit_of(float(size)) for size in np.maximum(highest, -lowest)])
     if np.abs(np.log2(units)).max() <= COMFORT[floating(X.dtype)]:
-        return X, np.ones(n)
-    return divided_columns(X, units), units
-
-
-def _dense(line: Any) -> FloatArray:
-    return np.asarray(line if isinstance(line, np.ndarray) else line.toarray()).ravel()
+        return X, np.ones(X.shape[1])
+    return divided_entries(X, units), units
 
 
 def in_units(X: Any, unit: float) -> Any:
@@ -128,29 +123,26 @@ def near_zero(X: Any) -> tuple[Any, FloatArray]:
     offsets = np.zeros(X.shape[1])
     if isinstance(X, BlockMatrix) or 0 in X.shape:
         return X, offsets
-    columns = _far_at_first(X)
+    # Few columns are: the first rows of an array show it, and a zero in a sparse column.
+    if not is_sparse(X):
+        columns = np.flatnonzero(_is_far(X[:FIRST_ROWS].astype(np.float64)))
+    elif X.format == "csc":
+        columns = np.flatnonzero(np.diff(X.indptr) == X.shape[0])
+    else:
+        columns = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
     if len(columns) == 0:
         return X, offsets
-    part = X[:, columns]
-    part = np.asarray(part if isinstance(part, np.ndarray) else part.toarray(), dtype=np.float64)
+    part = X[:, columns].toarray() if is_sparse(X) else X[:, columns]
+    part = part.astype(np.float64)
     far = _is_far(part)
     if not far.any():
         return X, offsets
     offsets[columns[far]] = part[0, far]
-    if isinstance(X, np.ndarray):
+    if not is_sparse(X):
         return X - offsets.astype(X.dtype), offsets
     near: Any = X.copy()
     near.data -= per_entry(X, offsets.astype(X.dtype))
     return near, offsets
-
-
-def _far_at_first(X: Any) -> IntArray:
-    """Columns (c,) that may be far from zero: by their first rows, or without a zero."""
-    if isinstance(X, np.ndarray):
-        return np.flatnonzero(_is_far(X[:FIRST_ROWS].astype(np.float64)))
-    if X.format == "csc":
-        return np.flatnonzero(np.diff(X.indptr) == X.shape[0])
-    return np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
 
 
 def _is_far(entries: FloatArray) -> BoolArray:
@@ -171,7 +163,7 @@ def divided_columns(X: Any, scales: FloatArray) -> Any:
 
     Blocks are divided when they are read.
     """
-    return X._divided(scales) if isinstance(X, BlockMatrix) else divided_entries(X, scales)
+    return X.divided(scales) if isinstance(X, BlockMatrix) else divided_entries(X, scales)
 
 
 def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArray:
@@ -179,21 +171,18 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
 
     Zero for columns that are constant up to rounding. A row of weight 2 counts as two rows.
     """
-    if isinstance(X, BlockMatrix):
-        means, squares = _of_blocks(X, weights, centred)
-    else:
-        means = _means(X, weights, centred)
-        squares = storage_of(X).column_deviations(means, weights)
-    return np.sqrt(less_rounding(squares / weights.sum(), means, X.shape[0]))
+    equal = bool(np.all(weights == weights[0]))
+    moments = BlockMatrix.of(X).moments(None if equal else weights)
+    squares = moments.spread if centred else moments.about(0.0)
+    means = moments.mean if centred else np.zeros(X.shape[1])
+    return np.sqrt(less_rounding(squares / moments.weight, means, X.shape[0]))
 
 
 def column_lengths(X: Any, weights: FloatArray) -> FloatArray:
-    """||x_j||_W (n,) of the columns of X (m, n); see :func:`weighted_lengths`."""
-    if not isinstance(X, BlockMatrix):
-        return weighted_lengths(X, weights)
-    own = [(part,) for part in X.split(weights)]
-    found = X.run_collect(weighted_lengths, (), own)
-    return lengths(np.stack(found))
+    """||x_j||_W (n,) of the columns of an array, sparse matrix or blocks X (m, n)."""
+    X = BlockMatrix.of(X)
+    each = [(np.zeros(X.shape[1]), own) for own in X.split(weights)]
+    return np.sqrt(X.run_sum(at_blocks.column_deviations, (), each))
 
 
 def robust_scales(
@@ -206,27 +195,11 @@ def robust_scales(
     X (m, n) is in memory; the residual e (m,) is not zero everywhere. Where e^2 and x_j^2 are
     uncorrelated these are the :func:`column_scales`.
     """
+    means = np.zeros(X.shape[1])
+    if centred:
+        means = at_blocks.column_sums(X, weights) / weights.sum()
     squares = weights * np.square(residual)
-    deviations = storage_of(X).column_deviations(_means(X, weights, centred), squares)
-    return np.sqrt(deviations / squares.sum())
-
-
-def _of_blocks(X: BlockMatrix, weights: FloatArray, centred: bool) -> tuple[FloatArray, FloatArray]:
-    """Means (n,) and sums of squares (n,) about them; one pass where all rows weigh alike."""
-    if np.all(weights == weights[0]):
-        survey = X.surveyed()
-        means = survey.sums / survey.rows if centred else np.zeros(X.shape[1])
-        return means, weights[0] * survey.deviations(means)
-    means = X.T @ weights / weights.sum() if centred else np.zeros(X.shape[1])
-    own = [(part,) for part in X.split(weights)]
-    return means, X.run_sum(of_storage, ("column_deviations", means), own)
-
-
-def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
-    """Weighted means (n,) of the columns, or zeros."""
-    if not centred:
-        return np.zeros(X.shape[1])
-    return storage_of(X).column_sums(weights) / weights.sum()
+    return np.sqrt(at_blocks.column_deviations(X, means, squares) / squares.sum())
 
 
 def less_rounding(variances: FloatArray, means: FloatArray, m: int) -> FloatArray:

@@ -1,84 +1,65 @@
-"""Convert a user's X and y to stored numbers, or refuse them in one sentence; products with X."""
+"""The door: convert a user's X, y and weights to numbers, or refuse them in one sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sketchlasso.cluster import active_engine, cluster, holder_of
-from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.indirect import BlockStorage
-from sketchlasso.data.protocol import Storage
-from sketchlasso.data.storage import (
-    DenseStorage,
-    SparseStorage,
-    canonical,
-    check_two_axes,
-    dense_product,
-    find_entry,
-    floating,
-    is_dask_array,
-    is_sparse,
-)
+from sketchlasso.data.blocks import BlockMatrix, check_two_axes, is_dask_array
+from sketchlasso.data.entries import canonical, floating, is_sparse
 from sketchlasso.errors import InvalidInputError, unaccepted
-from sketchlasso.types import FloatArray, IntArray, RealArray
+from sketchlasso.types import FloatArray, RealArray
 
 # Squares and sums of numbers up to this one, and of its inverse, are doubles.
 LARGEST = 1e100
 
 MatrixLike: TypeAlias = "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | BlockMatrix"
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
-
-
-def as_storage(X: MatrixLike) -> Storage:
-    """Return X (m, n) as dense, sparse, or block storage; refuse other than real numbers.
-
-    float32 stays float32, any other real type is computed with as float64. Sparse formats other
-    than CSR and CSC are converted to CSR.
-    """
-    X = as_blocks(sparse_frame(X))
-    if isinstance(X, BlockMatrix):
-        return BlockStorage(X)
-    stored: Any = X if is_sparse(X) else _as_array(X)
-    _check_shape(tuple(stored.shape))
-    _check_kind(np.dtype(stored.dtype))
-    if is_sparse(stored):
-        by_columns = stored.format == "csc"
-        array = canonical(sparse.csc_array(stored) if by_columns else sparse.csr_array(stored))
-        array = array.astype(floating(array.dtype), copy=False)
-        _check_finite(array)
-        return SparseStorage(array)
-    # A memory map is cast block by block; an array in memory is cast once.
-    if stored.dtype.kind in "biu" and not isinstance(stored, np.memmap):
-        stored = stored.astype(np.float64)
-    if stored.dtype.kind == "f":
-        _check_finite(stored)
-    return DenseStorage(stored)
 
 
 def as_rows(X: Any) -> Any:
-    """Return X in a form whose rows can be taken: blocks, CSR, or the array itself.
+    """Return X (m, n) in a form whose rows can be taken: blocks, CSR, or the array itself.
 
-    Its shape is checked, its entries are not looked at. Repeated entries are added up, as sums of
-    squares need it. Entries of a type other than float32 and float64 become float64.
+    Entries are not looked at. Repeated ones of a sparse matrix are added up, as sums of squares
+    need it. Types other than float32 and float64 become float64.
     """
-    stored: Any = as_blocks(sparse_frame(X))
+    stored = _stored(X)
+    return sparse.csr_array(stored) if is_sparse(stored) else stored
+
+
+def as_entries(X: MatrixLike) -> Any:
+    """Return X as :func:`as_rows` does, CSC as it is, and refuse entries that are not finite.
+
+    Those of blocks are checked when they are first read.
+    """
+    stored = _stored(X)
+    if not isinstance(stored, BlockMatrix):
+        refuse_infinite(stored, names=[str(name) for name in getattr(X, "columns", ())])
+    return stored
+
+
+def _stored(X: Any) -> Any:
+    stored = as_blocks(sparse_frame(X))
     if isinstance(stored, BlockMatrix):
         return stored
-    rows: Any = canonical(sparse.csr_array(stored)) if is_sparse(stored) else _as_array(stored)
-    _check_shape(rows.shape)
-    return rows if isinstance(rows, np.memmap) else as_floating(rows)
+    if is_sparse(stored):
+        refuse_unreal("X", stored)
+        kind = sparse.csc_array if stored.format == "csc" else sparse.csr_array
+        stored = canonical(kind(stored))
+    else:
+        stored = _as_array(stored)
+    _check_shape(stored.shape)
+    _check_kind(stored.dtype)
+    # A memory map is converted part by part, where it is multiplied.
+    return stored if isinstance(stored, np.memmap) else as_floating(stored)
 
 
 def as_floating(entries: Any) -> Any:
     """Return an array or sparse matrix in float32 or float64; itself where it is."""
-    _check_kind(np.dtype(entries.dtype))
+    _check_kind(entries.dtype)
     return entries.astype(floating(entries.dtype), copy=False)
 
 
@@ -99,15 +80,10 @@ def as_blocks(X: Any) -> Any:
     return BlockMatrix.from_dask(X) if is_dask_array(X) else X
 
 
-def products(X: Any, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[FloatArray]:
-    """Return X[rows] V for several pairs of rows (None: all) and V (n, t): one pass over blocks.
-
-    An array or sparse matrix in memory is multiplied directly.
-    """
-    if not (isinstance(X, np.ndarray) or is_sparse(X)):
-        return BlockMatrix.of(X).products(pairs)
-    entries = X.tocsr() if is_sparse(X) else X
-    return [dense_product(entries if rows is None else entries[rows], V) for rows, V in pairs]
+def dense_values(values: Any) -> Any:
+    """Return a sparse matrix or a frame of sparse columns as an array, anything else as it is."""
+    values = sparse_frame(values)
+    return values.toarray() if is_sparse(values) else values
 
 
 def refuse_masked(name: str, values: object) -> None:
@@ -124,8 +100,42 @@ def refuse_unreal(name: str, values: Any) -> None:
     refuse_masked(name, values)
     if getattr(getattr(values, "dtype", None), "kind", None) == "c":
         raise InvalidInputError(
-            f"{name} has entries of type {values.dtype}, but real numbers are needed; convert it "
-            f"with {name}.real."
+            f"Complex data not supported: {name} has entries of type {values.dtype}, but real "
+            f"numbers are needed; convert it with {name}.real."
+        )
+
+
+def refuse_infinite(entries: Any, name: str = "X", names: Sequence[str] = ()) -> None:
+    """Refuse NaN and infinity, naming the columns that hold them."""
+    values = entries.data if is_sparse(entries) else entries
+    if values.dtype.kind != "f" or values.size == 0:
+        return
+    with np.errstate(over="ignore"):
+        # NaN and infinity propagate to both, which need no array of the size of X.
+        if np.isfinite(values.max()) and np.isfinite(values.min()):
+            return
+    if is_sparse(entries):
+        columns = np.unique(entries.tocoo().col[~np.isfinite(entries.tocoo().data)])
+    else:
+        columns = np.flatnonzero(~np.isfinite(entries).all(axis=0))
+    few = ", ".join(repr(names[j]) if len(names) else str(j) for j in columns[:5])
+    few += f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+    raise InvalidInputError(
+        f"{name} contains NaN or infinity in column{'s' if len(columns) > 1 else ''} {few}, but "
+        "every entry must be finite; fill such entries in, for example with "
+        "sklearn.impute.SimpleImputer, or drop them."
+    )
+
+
+def check_size(name: str, entries: Any) -> None:
+    """Refuse an array or sparse matrix whose largest entry has a square that is lost."""
+    values = entries.data if is_sparse(entries) else entries
+    size = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    if size > 0 and not 1 / LARGEST <= size <= LARGEST:
+        raise InvalidInputError(
+            f"the largest entry of {name} is {size:.3g}, but numbers between {1 / LARGEST:.0e} and "
+            f"{LARGEST:.0e} are needed, so that their squares fit a double; divide {name} by a "
+            "constant first."
         )
 
 
@@ -136,13 +146,37 @@ def check_flags(**flags: Any) -> None:
             raise unaccepted(name, value, "True or False")
 
 
+def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> FloatArray:
+    """Weights of rows (m,), finite and >= 0, some of them > 0."""
+    refuse_unreal(name, weights)
+    try:
+        checked = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise unaccepted(name, weights, "finite numbers >= 0, one per row") from None
+    if checked.ndim == 0:
+        checked = np.full(n_samples, float(checked))
+    if checked.shape != (n_samples,):
+        raise InvalidInputError(
+            f"{name} has shape {checked.shape} but X has {n_samples} rows; pass ({n_samples},)."
+        )
+    bad = checked[~(np.isfinite(checked) & (checked >= 0))]
+    if bad.size:
+        raise InvalidInputError(f"{name} must hold finite numbers >= 0, not {bad[0]:g}.")
+    if not (checked > 0).any():
+        raise InvalidInputError(
+            f"{name} is zero on every row, but at least one row needs weight; give weight to "
+            "some rows."
+        )
+    return checked
+
+
 def as_factor(name: str, values: ArrayLike) -> RealArray:
     """Return a copy of a thin factor (rows, rank), float32 or float64, checked as X is."""
     array = np.asarray(values)
     _check_shape(array.shape, name, "(rows, rank)")
     _check_kind(array.dtype, name)
     factor: RealArray = array.astype(floating(array.dtype))
-    _check_finite(factor, name)
+    refuse_infinite(factor, name)
     return factor
 
 
@@ -179,24 +213,6 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
     if squared:
         check_size("y", Y)
     return Y
-
-
-def check_size(name: str, entries: Any) -> None:
-    """Refuse an array or sparse matrix whose largest entry has a square that is lost."""
-    values = entries.data if is_sparse(entries) else entries
-    size = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
-    if size > 0 and not 1 / LARGEST <= size <= LARGEST:
-        raise InvalidInputError(
-            f"the largest entry of {name} is {size:.3g}, but numbers between {1 / LARGEST:.0e} and "
-            f"{LARGEST:.0e} are needed, so that their squares fit a double; divide {name} by a "
-            "constant first."
-        )
-
-
-def dense_values(values: Any) -> Any:
-    """Return a sparse matrix or a frame of sparse columns as an array, anything else as it is."""
-    values = sparse_frame(values)
-    return values.toarray() if is_sparse(values) else values
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -249,35 +265,3 @@ def _check_kind(dtype: np.dtype[Any], name: str = "X") -> None:
             f"{name} has entries of type {dtype}, but real numbers are needed; convert it with "
             f"{name}.astype(float)."
         )
-
-
-def _check_finite(entries: Any, name: str = "X") -> None:
-    found = find_entry(entries, lambda values: ~np.isfinite(values))
-    if found is not None:
-        row, column, value = found
-        raise InvalidInputError(
-            f"{name} holds {value} in row {row}, column {column}, but every entry must be finite; "
-            "replace or drop such entries first."
-        )
-
-
-def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Run a function of a dask array in a new ``cluster()``, unless one is active.
-
-    A dask array among the arguments, or blocks made from one, is processed by the Dask client
-    that persisted it, else by the current one, else by worker processes that stop at the end
-    of the call. Any other X changes nothing.
-    """
-
-    @wraps(function)
-    def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        far: Any = None
-        for X in (*args[:2], kwargs.get("X")):
-            found = X.dask_value if isinstance(X, BlockMatrix) else X if is_dask_array(X) else None
-            far = found if far is None else far
-        if far is None or active_engine() is not None:
-            return function(*args, **kwargs)
-        with cluster(holder_of(far)):
-            return function(*args, **kwargs)
-
-    return called

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, spread
+from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks
 from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import EmptyModelWarning, InaccurateWarning
 from sketchlasso.estimators.blocks import in_memory, linear_values, validated_rows
@@ -43,7 +43,6 @@ Fitted: TypeAlias = "tuple[IntArray, Attributes]"
 class Scored(CallbackSupport):
     """Scores of scikit-learn's mixins for X in blocks; comes before the mixin among the bases."""
 
-    @spread
     def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R2 of a regressor, or the accuracy of a classifier (the share of correct labels).
 

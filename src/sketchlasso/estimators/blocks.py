@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from sketchlasso.cluster import holder_of
 from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, as_responses
-from sketchlasso.data.storage import DenseStorage, is_dask_array, is_sparse
+from sketchlasso.data.blocks import is_dask_array
+from sketchlasso.data.entries import is_sparse, product
 from sketchlasso.data.validate import as_floating, dense_values, refuse_masked, sparse_frame
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
@@ -114,11 +115,9 @@ def linear_values(X: Any, coef: FloatArray, intercept: Any) -> Any:
 
 def _values_of(X: Any, coef: FloatArray, intercept: Any) -> FloatArray:
     """X v + d in double precision, for X of any floating type."""
-    if isinstance(X, np.ndarray) and X.dtype == np.float32:
-        # NumPy would convert all of X at once.
-        product = DenseStorage(X, np.float64).matmat(np.atleast_2d(coef).T)
-        return product.reshape(len(X), *coef.shape[:-1]) + intercept
-    return np.asarray(X @ coef.T) + intercept
+    if isinstance(X, BlockMatrix):
+        return X @ coef.T + intercept
+    return product(X, np.atleast_2d(coef).T).reshape(X.shape[0], *coef.shape[:-1]) + intercept
 
 
 def map_rows(X: Any, work: Any, tail: tuple[int, ...], **options: Any) -> Any:

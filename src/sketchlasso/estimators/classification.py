@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from sketchlasso.data import MatrixLike, spread
+from sketchlasso.data import MatrixLike
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel, Scored, keep_fits
 from sketchlasso.estimators.blocks import map_rows, validated
@@ -134,7 +134,6 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
     """
 
     @reported(rounds=True)
-    @spread
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> SqrtLassoClassifier:
@@ -206,7 +205,6 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
     scoring: str = "accuracy"
 
     @reported(rounds=True)
-    @spread
     def fit(
         self,
         X: MatrixLike,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from sketchlasso.data import MatrixLike, spread
+from sketchlasso.data import MatrixLike
 from sketchlasso.estimators.base import Scored, keep_fits
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.calibration import row_keys
@@ -181,7 +181,6 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
     """
 
     @reported(rounds=True)
-    @spread
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SqrtLasso:
         """Fit the model.
 
@@ -271,7 +270,6 @@ class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
     """
 
     @reported(rounds=True)
-    @spread
     def fit(
         self,
         X: MatrixLike,

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import MatrixLike, spread
+from sketchlasso.data import MatrixLike
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
@@ -66,7 +66,6 @@ class SketchTransformer(
         return tags
 
     @reported(rounds=False)
-    @spread
     def fit(self, X: Any, y: Any = None) -> SketchTransformer:
         """Sketch X.
 

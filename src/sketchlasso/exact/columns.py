@@ -10,13 +10,14 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
-from sketchlasso.data.storage import DenseStorage, SparseStorage
-from sketchlasso.data.transform import near_zero
-from sketchlasso.data.validate import as_storage
+from sketchlasso.data import BlockMatrix, as_entries
+from sketchlasso.data.entries import is_sparse
+from sketchlasso.data.transform import column_lengths, near_zero
+from sketchlasso.data.validate import LARGEST, check_size
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSets
 from sketchlasso.kernels.columns import add_columns, columns_dot_block, gram_rows
-from sketchlasso.linalg.rows import centre, weighted_lengths
+from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.full_problem import FullView
 from sketchlasso.types import FloatArray, IntArray
 
@@ -40,25 +41,28 @@ def as_columns(X: Any, centred: bool) -> Columns:
     """
     if _plainly_fine(X):
         return _dense_columns(X, centred)
-    storage = as_storage(X)
-    if isinstance(storage, DenseStorage):
-        return _dense_columns(np.asarray(X, dtype=np.float64), centred)
-    if isinstance(storage, SparseStorage):
-        kind = sparse.csc_array if X.format == "csc" else sparse.csr_array
-        entries = kind(X, dtype=np.float64)
-        return SparseColumns(*near_zero(entries)) if centred else SparseColumns(entries)
-    raise InvalidInputError(
-        f"X is in {storage.matrix.n_blocks} blocks, but the exact problem needs its columns in "
-        "memory; pass a sketch, or pass X.collect()."
-    )
+    entries = as_entries(X)
+    if isinstance(entries, BlockMatrix):
+        raise InvalidInputError(
+            f"X is in {entries.n_blocks} blocks, but the exact problem needs its columns in "
+            "memory; pass a sketch, or pass X.collect()."
+        )
+    check_size("X", entries)
+    entries = entries.astype(np.float64, copy=False)
+    if not is_sparse(entries):
+        return _dense_columns(entries, centred)
+    return SparseColumns(*near_zero(entries)) if centred else SparseColumns(entries)
 
 
 def _plainly_fine(X: Any) -> bool:
-    """Whether X is an array of finite doubles; a finite sum proves it faster than a search."""
-    if not (isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.size):
+    """Whether X is an array of doubles of good size: its sum of squares proves it in one pass."""
+    if not (isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2):
         return False
+    if not (X.flags.c_contiguous or X.flags.f_contiguous):
+        return False
+    flat = X.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(X.sum()))
+        return bool(1.0 / LARGEST <= flat @ flat <= LARGEST)
 
 
 def _dense_columns(entries: FloatArray, centred: bool) -> DenseColumns:
@@ -283,7 +287,7 @@ class TrainingRows:
     @cached_property
     def lengths(self) -> FloatArray:
         """||x_j||_W (n,) of the columns less their offsets, not centred."""
-        return weighted_lengths(self.columns.matrix, self.weights)
+        return column_lengths(self.columns.matrix, self.weights)
 
     def centre_response(self, y: FloatArray) -> tuple[FloatArray, float]:
         """A response (m,) less its weighted mean over the rows, and the mean."""

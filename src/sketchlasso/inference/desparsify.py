@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows, spread
-from sketchlasso.data.validate import as_storage
+from sketchlasso.data import BlockMatrix, MatrixLike, as_entries, as_responses, as_rows
 from sketchlasso.errors import (
     EmptyModelWarning,
     InvalidInputError,
@@ -48,7 +47,6 @@ Errors: TypeAlias = Literal["equal", "robust"]
 DENSE = 0.25
 
 
-@spread
 def desparsified(
     X: MatrixLike,
     y: ArrayLike,
@@ -145,7 +143,7 @@ def desparsified(
     """
     check_choice("errors", errors, get_args(Errors))
     entries = as_rows(X)
-    as_storage(X)
+    as_entries(X)
     m, n = entries.shape
     check_enough_rows(m)
     given = getattr(X, "columns", None) if feature_names is None else feature_names

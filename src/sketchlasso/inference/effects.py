@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import MatrixLike, as_responses
+from sketchlasso.data import MatrixLike, as_entries, as_responses
 from sketchlasso.data.transform import column_units
-from sketchlasso.data.validate import as_storage, refuse_unreal
+from sketchlasso.data.validate import refuse_unreal
 from sketchlasso.errors import EmptyModelWarning, FewTreatedWarning, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
 from sketchlasso.inference.checks import (
@@ -149,7 +149,7 @@ def treatment_effect(
     check_choice("method", method, get_args(EffectMethod))
     check_choice("loadings", loadings, get_args(Loadings))
     check_choice("errors", errors, get_args(Errors))
-    as_storage(X)
+    as_entries(X)
     controls = dense_matrix(X)
     m, n = controls.shape
     names = column_names(getattr(X, "columns", None), n)

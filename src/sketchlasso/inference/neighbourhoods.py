@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.special import ndtr
 from sklearn.utils import gen_batches
 
-from sketchlasso.data import MatrixLike, as_rows, spread
+from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError, unaccepted
 from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.inference.checks import (
@@ -196,7 +196,6 @@ def _entries(matrix: Any, row: Any, column: Any) -> FloatArray:
     return np.asarray(matrix[row, column], dtype=np.float64).ravel()
 
 
-@spread
 def neighbourhoods(
     X: MatrixLike,
     targets: ArrayLike | None = None,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import MatrixLike, spread
+from sketchlasso.data import MatrixLike
 from sketchlasso.inference.checks import check_enough_rows, checked_columns
 from sketchlasso.inference.columns import column_rows
 from sketchlasso.inference.regressions import ColumnSolver, Nodewise
@@ -14,7 +14,6 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings
 
 
-@spread
 def nodewise(
     X: MatrixLike,
     alpha: float | str | ArrayLike = "pivotal",

@@ -1,5 +1,6 @@
 """Builders of problem sets: Sketch -> Batch, each with the way back to the user's terms."""
 
+from sketchlasso.data.validate import check_weights
 from sketchlasso.instances.build import build_problems, feature_problems, penalty_grid, problems_of
 from sketchlasso.instances.rows import (
     ProblemSet,
@@ -7,13 +8,12 @@ from sketchlasso.instances.rows import (
     RowSets,
     all_rows,
     bootstrap_rows,
-    check_weights,
     complementary_pairs,
     leave_one_out_rows,
-    leave_p_out_rows,
     shuffled_folds,
     splitter_rows,
     weighted_rows,
+    weights_of,
 )
 
 __all__ = [
@@ -27,10 +27,10 @@ __all__ = [
     "complementary_pairs",
     "feature_problems",
     "leave_one_out_rows",
-    "leave_p_out_rows",
     "penalty_grid",
     "problems_of",
     "shuffled_folds",
     "splitter_rows",
     "weighted_rows",
+    "weights_of",
 ]

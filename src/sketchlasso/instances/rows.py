@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.model_selection import check_cv
 
-from sketchlasso.data.validate import refuse_unreal
+from sketchlasso.data.validate import check_weights
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import FloatArray, IntArray
@@ -76,33 +76,17 @@ class RowSets:
         return RowSets(self.n_samples, tuple(sets))
 
 
+def weights_of(chosen: list[tuple[IntArray, FloatArray | None]], m: int) -> Any:
+    """Weights of rows in every set, csr_array (m, sets)."""
+    indptr = np.concatenate([[0], np.cumsum([len(numbers) for numbers, _ in chosen])])
+    data = [np.ones(len(own)) if weights is None else weights for own, weights in chosen]
+    numbers = np.concatenate([own for own, _ in chosen])
+    return sparse.csc_array((np.concatenate(data), numbers, indptr), (m, len(chosen))).tocsr()
+
+
 def all_rows(n_samples: int) -> RowSets:
     """Every row trains, none is held out."""
     return RowSets(n_samples, (RowSet(NO_ROWS, NO_ROWS),))
-
-
-def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> FloatArray:
-    """Weights of rows (m,), finite and >= 0, some of them > 0."""
-    refuse_unreal(name, weights)
-    try:
-        checked = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise unaccepted(name, weights, "finite numbers >= 0, one per row") from None
-    if checked.ndim == 0:
-        checked = np.full(n_samples, float(checked))
-    if checked.shape != (n_samples,):
-        raise InvalidInputError(
-            f"{name} has shape {checked.shape} but X has {n_samples} rows; pass ({n_samples},)"
-        )
-    bad = checked[~(np.isfinite(checked) & (checked >= 0))]
-    if bad.size:
-        raise InvalidInputError(f"{name} must hold finite numbers >= 0, not {bad[0]:g}.")
-    if not (checked > 0).any():
-        raise InvalidInputError(
-            f"{name} is zero on every row, but at least one row needs weight; give weight to "
-            "some rows."
-        )
-    return checked
 
 
 def weighted_rows(weights: Any) -> RowSets:
@@ -202,19 +186,6 @@ def leave_one_out_rows(n_samples: int, rows: IntArray | None = None) -> RowSets:
     if len(chosen) == 0:
         raise InvalidInputError("rows is empty; give at least one row to leave out.")
     return RowSets(n_samples, tuple(RowSet(chosen[[i]], chosen[[i]]) for i in range(len(chosen))))
-
-
-def leave_p_out_rows(n_samples: int, p: int) -> RowSets:
-    """Every set of p rows held out in turn.
-
-    Parameters
-    ----------
-    n_samples, p : int
-    """
-    if not 1 <= p < n_samples:
-        raise InvalidInputError(f"p={p!r} must lie between 1 and {n_samples - 1}")
-    held_out = (np.array(rows, dtype=np.intp) for rows in combinations(range(n_samples), p))
-    return RowSets(n_samples, tuple(RowSet(rows, rows) for rows in held_out))
 
 
 def bootstrap_rows(n_samples: int, n_sets: int, random_state: int | None = None) -> RowSets:

@@ -1,9 +1,9 @@
 """Sums over rows, which are all that an instance needs of its data, and their reduced form.
 
-Changing the rows of an instance means adding or subtracting k x k numbers. A downdate
-total - removed loses accuracy when the removed rows hold nearly all the weight of some direction.
-With K = L L' the eigenvalues of L+ K_removed L+' then come close to 1; such sets are rebuilt from
-the rows that remain.
+Changing the rows of an instance means adding or subtracting k x k numbers. A difference
+total - removed loses digits where the removed rows hold nearly all the weight of a direction: with
+K = L L' an eigenvalue of L+ K_removed L+' then comes close to 1. The same holds for the squares of
+a response. Such sets are summed again from the rows that remain.
 """
 
 from __future__ import annotations
@@ -11,30 +11,24 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from sketchlasso.cluster.engine import add
 from sketchlasso.data import RowFactor
-from sketchlasso.data.block_work import Stacked
-from sketchlasso.data.implicit import BlockRows, blocks_of, sum_over_rows
-from sketchlasso.data.opening import split_choice, split_rows
-from sketchlasso.instances.rows import RowSets
+from sketchlasso.data.matrix import BlockRows, blocks_of, sum_over_rows
+from sketchlasso.instances.rows import RowSets, all_rows, weights_of
 from sketchlasso.linalg.factor import psd_root
-from sketchlasso.linalg.rows import centre
+from sketchlasso.linalg.rows import CONSTANT_SHARE, centre
 from sketchlasso.problem.reduction import reduce_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-# Sorted rows (r,) to sum over, and their weights (r,) or None for one.
-Chosen: TypeAlias = "tuple[IntArray, FloatArray | None]"
-# A direction that keeps less than this share of its weight is not trusted to a downdate.
+# A direction that keeps less than this share of its weight is not trusted to a difference.
 SAFE_SHARE = 1e-4
-# Below this share of ||y|| a difference of squares leaves too few digits of what Q cannot reach.
-CANCELLED = 1e-3
-# And below this share it is rounding.
-EXACT = 1e-13
-# Row numbers that are held at a time where such parts are found.
+# Below this share of ||y|| a difference of squares leaves too few digits of what Q cannot reach,
+# and below the second one it is rounding.
+CANCELLED, EXACT = 1e-3, 1e-13
+# Weights of rows that are held at a time.
 MOST_NUMBERS = 1 << 22
 
 
@@ -66,12 +60,14 @@ class Statistics:
         """Statistics of G sets from those of single ones."""
         return Statistics(*map(np.stack, zip(*(part._arrays() for part in parts), strict=True)))
 
-    def with_sets(self, places: IntArray, parts: Statistics) -> Statistics:
-        """The same sets with other statistics at some places (p,)."""
-        arrays = [values.copy() for values in self._arrays()]
-        for values, own in zip(arrays, parts._arrays(), strict=True):
-            values[places] = own
-        return Statistics(*arrays)
+    def put(self, sets: IntArray, parts: Statistics) -> None:
+        """Replace the statistics of some sets."""
+        for values, own in zip(self._arrays(), parts._arrays(), strict=True):
+            values[sets] = own
+
+    def take(self, sets: IntArray) -> Statistics:
+        """The statistics of some sets."""
+        return Statistics(*(values[sets] for values in self._arrays()))
 
     def centred(self) -> Statistics:
         """G sets of the same rows with the weighted means projected out, for an intercept."""
@@ -85,69 +81,19 @@ class Statistics:
             yy=np.maximum(self.yy - self.y_sum**2 / self.weight[:, None], 0.0),
         )
 
-    def without_each(self, Q: RealArray, Y: FloatArray) -> Statistics:
-        """Statistics of G sets, each without one of the rows Q (G, k) and Y (G, t)."""
-        Q = Q.astype(np.float64)
-        return Statistics(
-            weight=np.full(len(Q), self.weight - 1.0),
-            q_sum=self.q_sum - Q,
-            y_sum=self.y_sum - Y,
-            K=self.K - Q[:, :, None] * Q[:, None, :],
-            g=self.g - Q[:, :, None] * Y[:, None, :],
-            yy=self.yy - Y**2,
-        )
 
-
-def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray | None = None) -> Statistics:
-    """Statistics of the rows of Q (r, k) and Y (r, t), with weights (r,) or all one."""
+def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray) -> Statistics:
+    """Statistics of the rows of Q (r, k) and Y (r, t), with weights (r,)."""
     Q = Q.astype(np.float64, copy=False)
-    weighted = Q if weights is None else Q * weights[:, None]
-    scaled = Y if weights is None else Y * weights[:, None]
+    weighted, scaled = Q * weights[:, None], Y * weights[:, None]
     return Statistics(
-        weight=float(len(Q) if weights is None else weights.sum()),
+        weight=float(weights.sum()),
         q_sum=weighted.sum(axis=0),
         y_sum=scaled.sum(axis=0),
         K=weighted.T @ Q,
         g=weighted.T @ Y,
         yy=np.sum(scaled * Y, axis=0),
     )
-
-
-def row_sums(
-    Q: RowFactor, Y: FloatArray, choices: Sequence[Chosen], single: IntArray | None = None
-) -> tuple[Statistics, list[Statistics], RealArray]:
-    """Return sums over all rows and over each choice, and single rows of Q: one pass.
-
-    The rows of Q (m, k) and Y (m, t) correspond. `single` (r,) are sorted numbers of rows; these
-    rows of Q are returned (r, k).
-    """
-    matrix = blocks_of(Q)
-    local = [split_choice(rows, weights, matrix.edges) for rows, weights in choices]
-    alone = split_rows(np.empty(0, np.intp) if single is None else single, matrix.edges)
-    each = [
-        (responses, tuple(part[i] for part in local), alone[i])
-        for i, responses in enumerate(matrix.split(Y))
-    ]
-    total, parts, stacked = sum_over_rows(Q, _sums_of_block, each)
-    return total, list(parts), stacked.rows
-
-
-def _sums_of_block(
-    block: BlockRows,
-    Y: FloatArray,
-    choices: tuple[Chosen, ...],
-    single: IntArray,
-) -> tuple[Statistics, tuple[Statistics, ...], Stacked]:
-    edges = block.edges
-    local = [split_choice(rows, weights, edges) for rows, weights in choices]
-    alone = split_rows(single, edges)
-    found: Any = None
-    for i, (Q, responses) in enumerate(zip(block, np.split(Y, edges[1:-1]), strict=True)):
-        own = (part[i] for part in local)
-        sums = tuple(row_statistics(Q[rows], responses[rows], weights) for rows, weights in own)
-        part = row_statistics(Q, responses), sums, Stacked(Q[alone[i]])
-        found = part if found is None else add(found, part)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,104 +114,63 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
     With an intercept the means of the responses are subtracted before any sum is formed: sums of
     squares around a large mean would keep none of the digits of the spread.
     """
-    shifted, shift = Y, np.zeros(Y.shape[1])
+    shifts, shifted = np.zeros((len(rows), Y.shape[1])), Y
     if fit_intercept:
-        shifted, shift = centre(Y, _weights_of_all(rows))
-    stack = _stacked(Q, shifted, rows)
-    shifts = np.tile(shift, (len(rows), 1))
-    # Sums of squares that those of every set come from, before any subtraction.
-    sizes = stack.yy.copy()
-    sizes[_downdated(rows)] = np.sum(shifted**2, axis=0)
-    q_means = stack.q_sum / stack.weight[:, None]
-    means, stack = _centred(stack, shifts, fit_intercept)
-    drowned = np.flatnonzero((stack.yy < SAFE_SHARE * sizes).any(axis=1))
-    if len(drowned):
-        parts, shifts[drowned] = _around_own_means(Q, Y, rows, drowned, fit_intercept)
-        own, parts = _centred(parts, shifts[drowned], fit_intercept)
-        stack, means[drowned] = stack.with_sets(drowned, parts), own
+        shifted, mean = centre(Y, _weights_of_all(rows))
+        shifts += mean
+    stack, lost = _sets_from_total(Q, shifted, rows, fit_intercept)
+    if len(lost):
+        for i in lost if fit_intercept else ():
+            used, weights = rows[int(i)].training(rows.n_samples)
+            shifts[i] = centre(Y[used], weights)[1]
+        stack.put(lost, _sums(Q, Y, rows, lost, shifts))
+    q_means, means = stack.q_sum / stack.weight[:, None], np.zeros_like(shifts)
+    if fit_intercept:
+        means = shifts + stack.y_sum / stack.weight[:, None]
+        stack = stack.centred()
+        rounding = stack.weight[:, None] * (CONSTANT_SHARE * means) ** 2
+        stack.yy[stack.yy <= rounding] = 0.0
     roots, c, s = reduce_statistics(stack.K, stack.g, stack.yy)
     cancelled = np.flatnonzero((s < CANCELLED * np.sqrt(stack.yy)).any(axis=1))
     if len(cancelled):
-        together = max(1, MOST_NUMBERS // rows.n_samples)
-        for first in range(0, len(cancelled), together):
-            some = cancelled[first : first + together]
-            own = q_means[some] if fit_intercept else np.zeros_like(q_means[some])
-            s[some] = _unreachable_parts(Q, Y, rows, some, stack, own, fit_intercept)
-    return ReducedSets(
-        roots=roots,
-        c=c,
-        s=s,
-        y_mean=means,
-        energy=stack.yy,
-    )
+        s[cancelled] = _residual_lengths(
+            Q, Y, rows, cancelled, stack.take(cancelled), q_means, means, fit_intercept
+        )
+    return ReducedSets(roots, c, s, means, stack.yy)
 
 
-def _unreachable_parts(
-    Q: RowFactor,
-    Y: FloatArray,
-    rows: RowSets,
-    places: IntArray,
-    stack: Statistics,
-    q_means: FloatArray,
-    fit_intercept: bool,
-) -> FloatArray:
-    """Lengths (p, t) of the least-squares residuals of responses on Q less its means (p, k).
+def _sets_from_total(
+    Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: bool
+) -> tuple[Statistics, IntArray]:
+    """Statistics of every row set, and the numbers of those that have lost digits.
 
-    They come from the residuals themselves, r = y - Q b, less what one more step
-    b + K^+ Q'Wr would take off: r'Wr - r'WQ K^+ Q'Wr. One pass.
+    Sets of more than half of the rows are all rows less the removed ones.
     """
-    matrix = blocks_of(Q)
-    inverses = [psd_root(K)[1] for K in stack.K[places]]
-    fits = [own.T @ (own @ g) for own, g in zip(inverses, stack.g[places], strict=True)]
-    choices, shifts = [], np.zeros((len(places), Y.shape[1]))
-    for i, place in enumerate(places):
-        used, weights = rows[place].training(rows.n_samples)
-        choices.append(split_choice(used, weights, matrix.edges))
-        if fit_intercept:
-            shifts[i] = centre(Y[used], weights)[1] - q_means[i] @ fits[i]
-    each = [
-        (own, tuple(part[i] for part in choices), shifts, fits)
-        for i, own in enumerate(matrix.split(Y))
-    ]
-    sums = sum_over_rows(Q, _residual_sums, each)
-    left = np.empty((len(places), Y.shape[1]))
-    for i, (own, inverse) in enumerate(zip(sums, inverses, strict=True)):
-        # An intercept takes off the mean of the fit.
-        own = Statistics.stack([own])
-        own = own.centred() if fit_intercept else own
-        left[i] = own.yy[0] - np.sum((inverse @ own.g[0]) ** 2, axis=0)
-    energy = stack.yy[places]
-    return np.sqrt(np.where(left > EXACT**2 * energy, left, 0.0))
-
-
-def _residual_sums(
-    block: BlockRows,
-    Y: FloatArray,
-    choices: tuple[Chosen, ...],
-    shifts: FloatArray,
-    fits: list[FloatArray],
-) -> tuple[Statistics, ...]:
-    """Sums over the rows of a block of Q and of the residuals of every row set."""
-    edges = block.edges
-    local = [split_choice(rows, weights, edges) for rows, weights in choices]
-    found: Any = None
-    for i, (Q, responses) in enumerate(zip(block, np.split(Y, edges[1:-1]), strict=True)):
-        sums = []
-        for own, shift, fit in zip(local, shifts, fits, strict=True):
-            rows, weights = own[i]
-            part = Q[rows].astype(np.float64)
-            sums.append(row_statistics(part, responses[rows] - shift - part @ fit, weights))
-        found = tuple(sums) if found is None else add(found, tuple(sums))
-    return found
-
-
-def _centred(
-    stack: Statistics, shifts: FloatArray, fit_intercept: bool
-) -> tuple[FloatArray, Statistics]:
-    """Means (G, t) of the responses, and the statistics around them."""
-    if not fit_intercept:
-        return np.zeros_like(stack.y_sum), stack
-    return shifts + stack.y_sum / stack.weight[:, None], stack.centred()
+    m, t = Y.shape
+    no_shifts = np.zeros((len(rows), t))
+    less = np.array([own.weights is None and 2 * len(own.removed) < m for own in rows])
+    single = less.all() and all(len(own.removed) == 1 for own in rows)
+    if single:
+        gone = np.concatenate([own.removed for own in rows])
+        q, y = np.asarray(Q[gone], dtype=np.float64), Y[gone]
+        products = q[:, :, None] * q[:, None, :], q[:, :, None] * y[:, None, :]
+        stack = Statistics(np.ones(len(q)), q, y, *products, y**2)
+    else:
+        stack = _sums(Q, Y, rows, np.arange(len(rows)), no_shifts, less)
+    if not less.any():
+        return stack, np.empty(0, dtype=np.intp)
+    total = _sums(Q, Y, all_rows(m), np.zeros(1, dtype=np.intp), no_shifts)
+    inverse = psd_root(total.K[0])[1]
+    # The largest eigenvalue cannot exceed the trace, and is the trace where one row is removed.
+    doubtful = less & (np.einsum("ij,gij->g", inverse.T @ inverse, stack.K) > 1.0 - SAFE_SHARE)
+    for i in np.flatnonzero(doubtful & (not single)):
+        share = np.linalg.eigvalsh(inverse @ stack.K[i] @ inverse.T)[-1]
+        doubtful[i] = share > 1.0 - SAFE_SHARE
+    subtracted = np.flatnonzero(less)
+    stack.put(subtracted, total - stack.take(subtracted))
+    centring = stack.y_sum**2 / stack.weight[:, None] if fit_intercept else 0.0
+    drowned = less & (stack.yy - centring < SAFE_SHARE * total.yy).any(axis=1)
+    return stack, np.flatnonzero(doubtful | drowned)
 
 
 def _weights_of_all(rows: RowSets) -> FloatArray | None:
@@ -274,74 +179,75 @@ def _weights_of_all(rows: RowSets) -> FloatArray | None:
     return np.sum(weights, axis=0) if len(weights) == len(rows) else None
 
 
-def _downdated(rows: RowSets) -> IntArray:
-    """Row sets whose statistics may be the total less those of removed rows."""
-    return np.array(
-        [i for i, chosen in enumerate(rows) if chosen.weights is None and len(chosen.removed)],
-        dtype=np.intp,
-    )
+def _residual_lengths(
+    Q: RowFactor,
+    Y: FloatArray,
+    rows: RowSets,
+    sets: IntArray,
+    stack: Statistics,
+    q_means: FloatArray,
+    means: FloatArray,
+    fit_intercept: bool,
+) -> FloatArray:
+    """Lengths (p, t) of the least-squares residuals of responses on Q, of some sets.
 
-
-def _around_own_means(
-    Q: RowFactor, Y: FloatArray, rows: RowSets, places: IntArray, fit_intercept: bool
-) -> tuple[Statistics, FloatArray]:
-    """Statistics of some row sets whose responses hardly vary next to those of all rows.
-
-    They are summed from the rows themselves, the responses less the means of these rows;
-    returned with the means (p, t).
+    They come from the residuals themselves, r = y - Q b, less what one more step
+    b + K^+ Q'Wr would take off: r'Wr - r'WQ K^+ Q'Wr.
     """
-    parts, shifts = [], np.zeros((len(places), Y.shape[1]))
-    for i, place in enumerate(places):
-        used, weights = rows[place].training(rows.n_samples)
-        own = Y
-        if fit_intercept:
-            own = np.zeros_like(Y)
-            own[used], shifts[i] = centre(Y[used], weights)
-        parts += row_sums(Q, own, [(used, weights)])[1]
-    return Statistics.stack(parts), shifts
+    inverses = np.stack([psd_root(K)[1] for K in stack.K])
+    fits = np.zeros((len(rows), *stack.g.shape[1:]))
+    fits[sets] = inverses.transpose(0, 2, 1) @ (inverses @ stack.g)
+    shifts = np.zeros_like(means)
+    if fit_intercept:
+        shifts[sets] = means[sets] - np.einsum("gk,gkt->gt", q_means[sets], fits[sets])
+    sums = _sums(Q, Y, rows, sets, shifts, fits=fits)
+    sums = sums.centred() if fit_intercept else sums
+    left = sums.yy - np.sum((inverses @ sums.g) ** 2, axis=1)
+    return np.sqrt(np.where(left > EXACT**2 * stack.yy, left, 0.0))
 
 
-def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> Statistics:
-    """Statistics of every row set from one pass, and a second one for unsafe downdates."""
-    if all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows):
-        gone = np.concatenate([row_set.removed for row_set in rows])
-        wanted, place = np.unique(gone, return_inverse=True)
-        total, _, q = row_sums(Q, Y, [], wanted)
-        q = q[place]
-        stack = total.without_each(q, Y[gone])
-        # The share that each row has of the weight of its own direction.
-        leverage = np.sum((q.astype(np.float64) @ psd_root(total.K)[1].T) ** 2, axis=1)
-        unsafe = np.flatnonzero(leverage > 1.0 - SAFE_SHARE)
-    else:
-        # Sums over removed rows take less work where these are fewer than half.
-        few = [own.weights is None and 2 * len(own.removed) < rows.n_samples for own in rows]
-        choices: list[Chosen] = [
-            (own.removed, None) if less else own.training(rows.n_samples)
-            for own, less in zip(rows, few, strict=True)
+def _sums(
+    Q: RowFactor,
+    Y: FloatArray,
+    rows: RowSets,
+    sets: IntArray,
+    shifts: FloatArray,
+    removed: Any = None,
+    fits: FloatArray | None = None,
+) -> Statistics:
+    """Statistics of some sets, the responses less shifts (G, t) and less Q times fits (G, k, t).
+
+    They are those of the removed rows where `removed` (G,) says so.
+    """
+    matrix, parts = blocks_of(Q), []
+    together = max(1, MOST_NUMBERS // rows.n_samples)
+    for first in range(0, len(sets), together):
+        some = sets[first : first + together]
+        chosen = [
+            (rows[i].removed, None)
+            if removed is not None and removed[i]
+            else rows[i].training(rows.n_samples)
+            for i in map(int, some)
         ]
-        total, sums, _ = row_sums(Q, Y, choices)
-        stack = Statistics.stack(
-            [total - part if less else part for part, less in zip(sums, few, strict=True)]
-        )
-        removed = [i for i, own in enumerate(rows) if few[i] and len(own.removed)]
-        unsafe = np.array(_unsafe(total, sums, removed), dtype=np.intp)
-    if unsafe.size:
-        whole = [rows[int(place)].training(rows.n_samples) for place in unsafe]
-        _, again, _ = row_sums(Q, Y, whole)
-        stack = stack.with_sets(unsafe, Statistics.stack(again))
-    return stack
+        each = list(zip(matrix.split(Y), matrix.split(weights_of(chosen, len(Y))), strict=True))
+        shared = (shifts[some], None if fits is None else fits[some])
+        parts += sum_over_rows(Q, _sums_of_block, shared, each)
+    return Statistics.stack(parts)
 
 
-def _unsafe(total: Statistics, sums: Sequence[Statistics], removed: Sequence[int]) -> list[int]:
-    """Those of the removed sets of rows without which some direction loses nearly all weight."""
-    if not removed:
-        return []
-    _, inverse = psd_root(total.K)
-    # The largest eigenvalue cannot exceed the trace.
-    metric = inverse.T @ inverse
-    doubtful = [i for i in removed if np.sum(metric * sums[i].K) > 1.0 - SAFE_SHARE]
-    return [
-        i
-        for i in doubtful
-        if np.linalg.eigvalsh(inverse @ sums[i].K @ inverse.T)[-1] > 1.0 - SAFE_SHARE
-    ]
+def _sums_of_block(
+    block: BlockRows, shifts: FloatArray, fits: FloatArray | None, Y: FloatArray, weights: Any
+) -> tuple[Statistics, ...]:
+    total: list[Statistics] = []
+    for strip, Q in block:
+        own, responses, sums = weights[strip].tocsc(), Y[strip], []
+        for g in range(len(shifts)):
+            members = slice(own.indptr[g], own.indptr[g + 1])
+            chosen = own.indices[members]
+            part = Q[chosen].astype(np.float64, copy=False)
+            values = responses[chosen] - shifts[g]
+            if fits is not None:
+                values -= part @ fits[g]
+            sums.append(row_statistics(part, values, own.data[members]))
+        total = [a + b for a, b in zip(total, sums, strict=True)] if total else sums
+    return tuple(total)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.data.block_work import PRODUCT_COLUMNS
 from sketchlasso.errors import InvalidInputError, StoredFileError, unaccepted
 from sketchlasso.io.columns import Cells, parse_column
 from sketchlasso.io.matrices import read_npz
@@ -40,7 +39,7 @@ from sketchlasso.io.table import (
 # Work on a block takes at most COPIES times its memory: the block, a copy while it is read, rows
 # chosen from it, and products. PRODUCTS are the bytes of products per row, for rows of any length.
 COPIES = 4
-PRODUCTS = 8 * PRODUCT_COLUMNS
+PRODUCTS = 384
 PARQUET = "reading Parquet files"
 AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
 

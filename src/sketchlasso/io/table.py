@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from sketchlasso.data.storage import find_entry, floating
+from sketchlasso.data.entries import find_entry, floating
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.io.encoding import Encoding
 from sketchlasso.types import IntArray, RealArray, is_whole

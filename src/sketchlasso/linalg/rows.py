@@ -12,8 +12,6 @@ from sketchlasso.types import FloatArray, IntArray, SparseRows
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 # Number of stored entries above which replaced ones are dropped.
 SPARE_ENTRIES = 1 << 20
-# Rows that are squared at a time.
-ROWS = 1024
 # Numbers that differ from their mean by no more than this share of their size are constant.
 CONSTANT_SHARE = 4 * np.finfo(np.float64).eps
 
@@ -104,20 +102,6 @@ def lengths(directions: FloatArray) -> FloatArray:
     largest = np.abs(directions).max(axis=0, initial=0.0)
     units = directions / np.where(largest > 0, largest, 1.0)
     return np.asarray(largest * np.linalg.norm(units, axis=0))
-
-
-def weighted_lengths(X: Any, weights: FloatArray) -> FloatArray:
-    """||x_j||_W (n,) of the columns of an array or sparse matrix X (m, n)."""
-    if sparse.issparse(X):
-        entries: Any = X
-        squares = entries.astype(np.float64)  # a copy
-        squares.data **= 2
-        return np.sqrt(np.asarray(squares.T @ weights))
-    total = np.zeros(X.shape[1])
-    for first in range(0, X.shape[0], ROWS):
-        part = np.asarray(X[first : first + ROWS], dtype=np.float64)
-        total += weights[first : first + ROWS] @ np.square(part)
-    return np.sqrt(total)
 
 
 def rounding_of_sums(count: int, kind: type[np.floating[Any]] = np.float64) -> float:

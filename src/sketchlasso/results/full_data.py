@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.data import BlockMatrix, as_blocks, as_responses, as_rows, spread
-from sketchlasso.data.storage import canonical
+from sketchlasso.data import BlockMatrix, as_blocks, as_entries, as_responses, as_rows
+from sketchlasso.data.entries import canonical
 from sketchlasso.data.transform import column_lengths, near_zero
-from sketchlasso.data.validate import as_storage, check_flags, check_size, refuse_unreal
+from sketchlasso.data.validate import check_flags, check_size, refuse_unreal
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.rows import centre, lengths
@@ -123,7 +123,6 @@ def certify(
     )
 
 
-@spread
 def certify_with_bound(
     X: Any,
     y: ArrayLike,
@@ -136,7 +135,7 @@ def certify_with_bound(
 ) -> FullCertificate:
     """See :func:`certify`; `bound` (p,) are dual values that a solver of X itself has proved."""
     X = as_blocks(X)
-    as_storage(X)
+    as_entries(X)
     entries = as_rows(X)
     m, n = entries.shape
     target = as_responses(y, m, squared=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
+from sketchlasso.data import BlockMatrix, as_responses, as_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSet, all_rows, leave_one_out_rows, problems_of
 from sketchlasso.problem.terms import Terms
@@ -70,7 +70,6 @@ class LeaveOneOut(Shown):
         return left_out_screen(self)
 
 
-@spread
 def leave_one_out(
     sketch: Sketch,
     X: Any,

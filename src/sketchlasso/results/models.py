@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.data import BlockMatrix, ColumnTransform, products, spread
+from sketchlasso.data import BlockMatrix, ColumnTransform
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances import ProblemSet, RowSets
+from sketchlasso.instances import ProblemSet, RowSets, weights_of
 from sketchlasso.solvers import Solution, Status
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
@@ -37,7 +37,6 @@ class LinearModels:
         """The models of some instances."""
         return LinearModels(self.coef[instances], self.intercept[instances])
 
-    @spread
     def predict(self, X: Any, instances: IntArray | None = None) -> FloatArray:
         """Predictions (rows of X, instances)."""
         models = self if instances is None else self.of(instances)
@@ -91,12 +90,11 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
     total = blocks.sum(axis=0)
     if _all_train(sets):
         return np.asarray(coef @ (total / len(blocks)))
-    sums = blocks.row_sums(
-        [
-            (row_set.removed, None) if row_set.weights is None else row_set.training(len(blocks))
-            for row_set in sets
-        ]
-    )
+    chosen = [
+        (row_set.removed, None) if row_set.weights is None else row_set.training(len(blocks))
+        for row_set in sets
+    ]
+    sums = (blocks.T @ weights_of(chosen, len(blocks))).T
     means = np.empty(coef.shape[0])
     for number, instances in enumerate(np.split(np.arange(len(means)), len(sets))):
         weights, removed = sets[number].weights, sets[number].removed
@@ -115,7 +113,7 @@ def _all_train(sets: RowSets) -> bool:
 
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
     """X w (rows of X, instances) for coefficients (instances, n)."""
-    return products(X, [(None, coef.T)])[0]
+    return BlockMatrix.of(X) @ coef.T
 
 
 def tidy_table(problems: ProblemSet, solution: Solution) -> dict[str, NDArray[Any]]:

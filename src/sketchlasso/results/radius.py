@@ -20,8 +20,14 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from sketchlasso.data import DataMatrix, ImplicitRows
-from sketchlasso.data.block_work import FEW_ENTRIES, centred_product, strip_of
-from sketchlasso.data.storage import dense_product, fastest_form
+from sketchlasso.data.entries import (
+    Moments,
+    centred_product,
+    dense_product,
+    is_sparse,
+    rows_of,
+    strips,
+)
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.instances import ProblemSet
 from sketchlasso.sketches import Sketch
@@ -140,25 +146,6 @@ def radius_policies(
     return tuple(RadiusPolicy.parse(value) for value in wanted)
 
 
-@dataclass(frozen=True, eq=False)
-class _Moments:
-    """Weight, mean and squared spread (b,) of columns over some rows."""
-
-    weight: FloatArray
-    mean: FloatArray
-    spread: FloatArray
-
-    def __add__(self, other: _Moments) -> _Moments:
-        weight = self.weight + other.weight
-        share = other.weight / np.where(weight > 0, weight, 1.0)
-        apart = other.mean - self.mean
-        return _Moments(
-            weight,
-            self.mean + share * apart,
-            self.spread + other.spread + self.weight * share * apart**2,
-        )
-
-
 def realised_error(
     sketch: Sketch, A: DataMatrix, problems: ProblemSet, coef: Any, instances: IntArray
 ) -> FloatArray:
@@ -168,7 +155,7 @@ def realised_error(
     """
     errors = np.full(len(instances), np.nan)
     lengths = np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
-    at_once = COLUMNS if A.blocks.in_memory else BLOCK_COLUMNS
+    at_once = COLUMNS if A.X.local else BLOCK_COLUMNS
     for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // at_once)):
         if block.size:
             with A.blas_limit():
@@ -200,10 +187,8 @@ def _error_lengths(
     weights = [matrix.split(rows[int(i)].all_weights(rows.n_samples)) for i in numbers]
     each = [(tuple(own[i] for own in weights), parts[i]) for i in range(matrix.n_blocks)]
     shared = (scaled.T.tocsc(), shift, inside, *factor, columns)
-    found: _Moments = matrix.run_sum(_moments_of_block, shared, each)
-    if problems.fit_intercept:
-        return np.sqrt(found.spread)
-    return np.sqrt(found.spread + found.weight * found.mean**2)
+    found: Moments = matrix.run_sum(_moments_of_block, shared, each)
+    return np.sqrt(found.spread if problems.fit_intercept else found.about(0.0))
 
 
 def _moments_of_block(
@@ -216,16 +201,14 @@ def _moments_of_block(
     columns: tuple[IntArray, ...],
     weights: tuple[FloatArray, ...],
     Q: Any,
-) -> _Moments:
+) -> Moments:
     """Moments of a block, some rows at a time: its errors are longer than its own rows."""
     size = inside.shape[1]
-    factor = fastest_form(entries, coef)
-    found = _Moments(np.zeros(size), np.zeros(size), np.zeros(size))
-    step = max(1, FEW_ENTRIES // size)
-    for start in range(0, entries.shape[0], step):
-        rows = slice(start, min(start + step, entries.shape[0]))
-        part = strip_of(entries, rows.start, rows.stop)
-        missed = dense_product(part, factor).astype(np.float64, copy=False)
+    found = Moments(np.zeros(size), np.zeros(size), np.zeros(size))
+    entries = entries.tocsr() if is_sparse(entries) else entries
+    for rows in strips(entries.shape[0], 1, size):
+        part = rows_of(entries, rows)
+        missed = dense_product(part, coef).astype(np.float64, copy=False)
         missed -= shift
         missed -= (centred_product(part, V, V_shift) if Q is None else Q[rows]) @ inside
         found = found + _moments(missed, columns, tuple(own[rows] for own in weights))
@@ -234,10 +217,10 @@ def _moments_of_block(
 
 def _moments(
     missed: FloatArray, columns: tuple[IntArray, ...], weights: tuple[FloatArray, ...]
-) -> _Moments:
+) -> Moments:
     """Moments of errors (r, b) whose columns have weights (r,) of their own."""
     size = missed.shape[1]
-    found = _Moments(np.zeros(size), np.zeros(size), np.zeros(size))
+    found = Moments(np.zeros(size), np.zeros(size), np.zeros(size))
     for own, chosen in zip(weights, columns, strict=True):
         total = own.sum()
         part = missed[:, chosen]

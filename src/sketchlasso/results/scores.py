@@ -8,10 +8,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data import BlockMatrix, products, spread
-from sketchlasso.data.block_work import Stacked
-from sketchlasso.data.opening import split_rows
-from sketchlasso.data.storage import CHUNK, dense_product, fastest_form
+from sketchlasso.data import BlockMatrix
+from sketchlasso.data.blocks import split_rows
+from sketchlasso.data.entries import CHUNK, Stacked, dense_product
 from sketchlasso.data.transform import unit_of
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.instances import RowSets
@@ -237,7 +236,6 @@ def _judge_fold(
     none, nothing = np.zeros(0), np.zeros((0, len(intercept)))
     sums = [score_sums(metric, none, nothing, none) for metric in metrics]
     kept = np.empty((len(rows) if keep else 0, len(intercept)))
-    factor = fastest_form(entries, factor) if len(rows) else factor
     # Predictions are longer than the rows themselves: some rows at a time.
     step = max(1, CHUNK // len(intercept))
     for start in range(0, len(rows), step):
@@ -259,12 +257,11 @@ def held_out_predictions(rows: RowSets, models: LinearModels, X: Any) -> Iterato
     tests = [row_set.test for row_set in rows]
     members = np.split(np.arange(len(models.intercept)), len(rows))
     factors = [models.coef[numbers].T for numbers in members]
-    found = products(X, list(zip(tests, factors, strict=True)))
+    found = BlockMatrix.of(X).products(list(zip(tests, factors, strict=True)))
     for test, numbers, product in zip(tests, members, found, strict=True):
         yield test, product + models.intercept[numbers]
 
 
-@spread
 def averaged_predictions(X: Any, rows: RowSets, models: LinearModels) -> FloatArray:
     """Held-out predictions (m, p) of p models per fold; NaN for rows never held out."""
     return out_of_fold(rows.n_samples, held_out_predictions(rows, models, X))

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.cluster import active_engine
-from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
+from sketchlasso.data import BlockMatrix, as_responses, as_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.exact import SLOWEST, Descended, Descent, ExactLedger, Solved
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
@@ -90,7 +90,6 @@ Line = tuple[int, int]
 Scores = dict[Any, FloatArray]
 
 
-@spread
 def cross_validate(
     sketch: Sketch | None,
     X: Any,
@@ -166,7 +165,6 @@ def cross_validate(
     return found
 
 
-@spread
 def sqrt_lasso_path(
     X: Any,
     y: ArrayLike,

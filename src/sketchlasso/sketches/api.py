@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, spread
+from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint
 from sketchlasso.data.transform import unit_of
 from sketchlasso.data.validate import as_factor
 from sketchlasso.errors import InvalidInputError, unaccepted
@@ -62,7 +62,6 @@ METHODS: dict[str, Callable[..., Factors]] = {
 DEFAULT_RANK = 50
 
 
-@spread
 def sketch(
     X: MatrixLike,
     y: ArrayLike | None = None,

@@ -19,8 +19,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
-from sketchlasso.data import ColumnTransform, DataMatrix
-from sketchlasso.data.storage import is_sparse, storage_of
+from sketchlasso.data import BlockMatrix, ColumnTransform, DataMatrix
+from sketchlasso.data.entries import is_sparse
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, signs_of, subtract_product
 from sketchlasso.linalg.krylov import gaussian, krylov_space, short_side_gram
@@ -223,7 +223,7 @@ def frequent_directions(
     del rng
     count = min(rank + oversampling, *A.shape)
     B = np.zeros((A.shape[1], 0), dtype=A.dtype)
-    tile = count * SPARSE_BLOCK if A.density < 1 / SPARSE_BLOCK else count
+    tile = count * SPARSE_BLOCK if A.blocks.sparse else count
     A.meter.count()
     transform = A.block_transform
     B, rest = A.blocks.run_chain(_take_in_tiles, (B, None), (transform, count, tile))
@@ -262,7 +262,7 @@ def _take_in(B: RealArray, entries: Any, transform: ColumnTransform, count: int)
     those 1e-4 times as long as the longest would vanish.
     """
     kind = B.dtype
-    block = DataMatrix(storage_of(entries), transform).in_double()
+    block = DataMatrix(BlockMatrix.of(entries), transform).in_double()
     B = B.astype(np.float64, copy=False)
     width, rows = B.shape[1], block.shape[0]
     gram = np.empty((width + rows, width + rows))

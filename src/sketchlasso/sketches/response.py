@@ -31,7 +31,6 @@ from sketchlasso.data import (
     MatrixLike,
     as_blocks,
     as_responses,
-    spread,
 )
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
@@ -89,7 +88,6 @@ class RowsBase:
     image: RealArray
 
 
-@spread
 def extend_sketch(
     base: Sketch,
     X: MatrixLike,

@@ -10,9 +10,15 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
+from sketchlasso.data import (
+    ColumnTransform,
+    DataMatrix,
+    ImplicitRows,
+    MatrixLike,
+    RowFactor,
+    as_entries,
+)
 from sketchlasso.data.transform import unit_of
-from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import read_only, rounding_of_sums
@@ -182,7 +188,7 @@ class Sketch:
 
     def view(self, X: MatrixLike) -> DataMatrix:
         """Return X of any number of rows, centred and scaled as the sketch is."""
-        return DataMatrix.view(as_storage(X), self.transform)
+        return DataMatrix.view(as_entries(X), self.transform)
 
     def with_radius(self, radius: float) -> Sketch:
         """Return the same factors with a radius of the user's choice."""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from sketchlasso.data.storage import find_entry
+from sketchlasso.data.entries import find_entry
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.types import IntArray, SparseRows, is_number, is_whole
 

@@ -101,16 +101,15 @@ def test_other_real_types_are_computed_in_float64(dtype, kind, rng, tmp_path):
     assert np.allclose(A.rmatmat(A.matmat(V)), counts.astype(float).T @ (counts.astype(float) @ V))
 
 
-def test_large_blocks_are_walked_in_pieces(monkeypatch, dense):
-    monkeypatch.setattr("sketchlasso.data.storage.CHUNK", 40)
-    monkeypatch.setattr("sketchlasso.data.storage.CHUNK", 7)
+def test_entries_are_walked_in_pieces(monkeypatch, dense):
+    monkeypatch.setattr("sketchlasso.data.entries.CHUNK", 7)
+    explicit = StandardScaler().fit_transform(dense)
     for X in (
         np.repeat(dense, 2, axis=1)[:, ::2],
         sparse.csr_array(dense),
         sparse.csc_array(dense),
     ):
         A = DataMatrix.of(X, center=True, scale=True)
-        explicit = StandardScaler().fit_transform(dense)
         assert np.allclose(A.row_lengths(), (explicit**2).sum(axis=1), atol=1e-11)
         assert A.squared_norm() == pytest.approx((explicit**2).sum())
         assert np.allclose(A.matmat(np.eye(N)), explicit, atol=1e-12)
@@ -123,38 +122,10 @@ def test_repeated_entries_count_once_and_the_input_is_untouched():
     assert X.nnz == 2
 
 
-def test_fingerprint_depends_on_entries_only(dense, tmp_path):
-    fingerprint = DataMatrix.of(dense).fingerprint()
-    forms = [np.asfortranarray, sparse.csr_array, sparse.csc_array, wide_indices]
-    same = [
-        *(form(dense) for form in forms),
-        dense.astype(">f8"),
-        mapped(dense, tmp_path),
-        0 - -dense,
-    ]
-    assert all(DataMatrix.of(X).fingerprint() == fingerprint for X in same)
-    single = dense.astype(np.float32)
-    assert DataMatrix.of(single).fingerprint() == DataMatrix.of(single.astype(float)).fingerprint()
-    assert DataMatrix.of(dense, center=True).fingerprint() == fingerprint
-    other = dense.copy()
-    other[3, 2] += 1e-9
-    for changed in (other, dense[::-1], dense[:, ::-1], dense.T):
-        assert DataMatrix.of(changed).fingerprint() != fingerprint
-
-
-def test_fingerprints_tell_zeros_from_ones_anywhere():
-    X = (np.random.default_rng(0).random((40, 30)) < 0.5).astype(float)
-    seen = {
-        DataMatrix.of(np.abs(X - (np.arange(1200).reshape(40, 30) == i))).fingerprint()
-        for i in range(1200)
-    }
-    assert len(seen) == 1200
-
-
 def test_wide_indices_are_neither_copied_nor_narrowed(rng):
     X = wide_indices(sparse_counts(50, 40, rng))
     X.sort_indices()
-    stored = DataMatrix.of(X).storage.matrix
+    stored = DataMatrix.of(X).X.collect()
     assert stored.indices.dtype == np.int64
     assert np.shares_memory(stored.indices, X.indices)
     assert np.shares_memory(stored.data, X.data)

@@ -7,7 +7,7 @@ from scipy import sparse
 from tests.sentences import refusal
 
 from sketchlasso import Settings, SqrtLasso, SqrtLassoCV
-from sketchlasso.data.storage import THREADED_WORK, SparseStorage
+from sketchlasso.data.entries import THREADED_WORK, product
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference import SparsePrecision, StabilitySelection
 from sketchlasso.linalg import threads
@@ -32,9 +32,9 @@ def test_a_sparse_product_has_the_same_digits_on_several_threads(monkeypatch):
     V = np.random.default_rng(1).standard_normal((300, 200))
     assert X.nnz * V.shape[1] > THREADED_WORK
     monkeypatch.setattr(threads._BlasLimit, "threads", 3)
-    products = SparseStorage(X).matmat(V), SparseStorage(X).rmatmat(X @ V)
+    products = product(X, V), product(X.T, X @ V)
     monkeypatch.setattr(threads._BlasLimit, "threads", 1)
-    alone = SparseStorage(X).matmat(V), SparseStorage(X).rmatmat(X @ V)
+    alone = product(X, V), product(X.T, X @ V)
     np.testing.assert_array_equal(products[0], alone[0])
     np.testing.assert_array_equal(products[1], alone[1])
 

@@ -164,8 +164,11 @@ def test_a_residual_that_unpenalised_features_explain_proves_no_false_bound(seed
         ({"coef": np.r_[np.zeros(29), -np.inf]}, "coef holds -inf in row 0, column 29"),
         ({"coef": ["a"] * 30}, "coef is no matrix of real numbers"),
         ({"coef": np.full(30, 1e308)}, "the objective of row 0 of coef is not finite"),
-        ({"X": np.full((50, 30), np.nan)}, "X holds nan in row 0, column 0"),
-        ({"X": sparse.csr_array(np.diag([np.inf] * 50)[:, :30])}, "X holds inf in row 0"),
+        ({"X": np.full((50, 30), np.nan)}, "X contains NaN or infinity in column"),
+        (
+            {"X": sparse.csr_array(np.diag([np.inf] * 50)[:, :30])},
+            "X contains NaN or infinity in column",
+        ),
         (
             {"X": np.outer(np.sign(make(0)[1]), np.full(30, 1e308))},
             r"the largest entry of X is 1e\+308",

@@ -37,8 +37,8 @@ def assert_one_sentence(text):
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])
 def test_not_finite(value, make):
     refused(
-        f"X holds {value} in row 4, column 2, but every entry must be finite; replace or drop "
-        "such entries first.",
+        "X contains NaN or infinity in column 2, but every entry must be finite; fill such entries "
+        "in, for example with sklearn.impute.SimpleImputer, or drop them.",
         spoiled(value, make),
     )
 
@@ -73,9 +73,10 @@ def test_ragged_rows():
 @pytest.mark.parametrize("dtype", [complex, object, "U3"])
 def test_wrong_type(dtype):
     remedy = "X.real" if dtype is complex else "X.astype(float)"
+    prefix = "Complex data not supported: " if dtype is complex else ""
     refused(
-        f"X has entries of type {np.dtype(dtype)}, but real numbers are needed; convert it with "
-        f"{remedy}.",
+        f"{prefix}X has entries of type {np.dtype(dtype)}, but real numbers are needed; convert "
+        f"it with {remedy}.",
         X.astype(dtype),
     )
 

@@ -73,8 +73,8 @@ def test_it_can_be_saved(pair, tmp_path):
         ),
         (
             {"Q": np.full((90, 3), np.nan)},
-            "Q holds nan in row 0, column 0, but every entry must be finite; replace or drop "
-            "such entries first.",
+            "Q contains NaN or infinity in columns 0, 1, 2, but every entry must be finite; fill "
+            "such entries in, for example with sklearn.impute.SimpleImputer, or drop them.",
         ),
         (
             {"X": np.ones((70, 90))},

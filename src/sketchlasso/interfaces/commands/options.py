@@ -195,7 +195,11 @@ class ClusterOptions:
     def cluster(self, on_progress: Callable[[int, int, str], None] | None = None) -> Iterator[None]:
         """Run what is inside on the cluster of --scheduler, or in this process."""
         where = None if self.scheduler == "local" else self.scheduler or "sequential"
-        with sl.cluster.cluster(where, on_progress=on_progress, worker_timeout=self.worker_timeout):
+        with sl.cluster.cluster(
+            where,
+            on_progress=on_progress,
+            worker_timeout=60.0 if self.worker_timeout is None else self.worker_timeout,
+        ):
             yield
 
 
