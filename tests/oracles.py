@@ -9,8 +9,7 @@ import numpy as np
 
 from sketchlasso.problem import Batch
 from sketchlasso.problem.dual import correlate
-from sketchlasso.problem.formulas import soft_threshold
-from sketchlasso.problem.objective import loss_value, residual
+from sketchlasso.problem.formulas import loss_value, residual, soft_threshold
 
 TOLERANCE = 1e-10
 

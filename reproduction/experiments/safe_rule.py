@@ -12,8 +12,7 @@ from reproduction.drawing import PALETTE, drawn, tidy
 from reproduction.experiment import Finding, Plan, Results, Say, Section, Sheet, judged
 from reproduction.words import count, listed, number, percent
 from sketchlasso.engine import Batch
-from sketchlasso.problem.dual import correlate
-from sketchlasso.problem.screening import gap_safe_distance, gap_safe_rule, norm_rule, row_norms
+from sketchlasso.problem import gap_safe_rule, safe_rule
 
 TITLE = "Section 3: safe feature elimination"
 
@@ -106,14 +105,12 @@ def _panel(made: sl.Sketch, y: np.ndarray, share: float) -> Results:
 
 def _removed(batch: Batch, solution: sl.Solution) -> dict[str, np.ndarray]:
     """Which features (B, n) each rule removes, the gap-safe rule at the final gap."""
-    norms = row_norms(batch)
-    seen = correlate(batch, solution.dual_point)
-    distance = gap_safe_distance(batch, solution.gap)
     lines: dict[str, list[np.ndarray]] = {"paper": [], "static": [], "gap_safe": []}
+    point, gap = solution.dual_point, solution.gap
     for b in range(batch.n_instances):
-        lines["paper"].append(norm_rule(batch, norms, b, float(batch.radius[b])))
-        lines["static"].append(norm_rule(batch, norms, b, 0.0))
-        lines["gap_safe"].append(gap_safe_rule(batch, norms, b, seen[b], float(distance[b])))
+        lines["paper"].append(safe_rule(batch, b, float(batch.radius[b])))
+        lines["static"].append(safe_rule(batch, b))
+        lines["gap_safe"].append(gap_safe_rule(batch, b, point[b], gap[b]))
     return {rule: np.array(rows) for rule, rows in lines.items()}
 
 

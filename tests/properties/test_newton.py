@@ -7,6 +7,7 @@ from tests import twins
 from tests.oracles import optimality_residual
 from tests.problems import Recipe, recipes
 
+from sketchlasso.problem import certify_batch, gap_safe_rule, safe_rule
 from sketchlasso.solvers import Settings, solve
 
 FEASIBLE = {"float64": 1e-9, "float32": 3e-6}
@@ -69,24 +70,13 @@ def test_screening_never_removes_a_non_zero(seed, loss):
 
 
 def assert_rules_are_safe(batch, tight):
-    from sketchlasso.problem.dual import certify_batch, correlate
-    from sketchlasso.problem.screening import (
-        gap_safe_distance,
-        gap_safe_rule,
-        norm_rule,
-        row_norms,
-    )
-
-    norms = row_norms(batch)
     crude = solve(batch, settings=Settings(tol=1e-2))
     certificate = certify_batch(batch, crude.coef, crude.dual_point)
-    seen = correlate(batch, certificate.point)
-    distance = gap_safe_distance(batch, certificate.gap)
     for b in range(batch.n_instances):
         support = tight.coef[[b]].toarray().ravel() != 0
-        paper = norm_rule(batch, norms, b, batch.radius[b])
-        static = norm_rule(batch, norms, b, 0.0)
-        gap_safe = gap_safe_rule(batch, norms, b, seen[b], distance[b])
+        paper = safe_rule(batch, b, batch.radius[b])
+        static = safe_rule(batch, b)
+        gap_safe = gap_safe_rule(batch, b, certificate.point[b], certificate.gap[b])
         assert not (paper & ~static).any()
         for rule in (paper, static, gap_safe):
             assert not (rule & support).any()

@@ -185,17 +185,13 @@ class Target:
         if not length > 0.0:
             return 0.0
         if self.radius == 0.0:
-            rounding = self.rounding
-            if len(self.free):
-                rounding = rounding + self._free.doubt * self.training.lengths
-                inner -= self._free.doubt * self.null * length
             bound = dual_bound(
                 seen[:, None],
                 np.array([length]),
                 np.array([inner]),
                 np.array([alpha]),
                 self.factor,
-                rounding,
+                self.rounding,
                 self.positive,
             )
             return float(bound[0])

@@ -15,7 +15,7 @@ from sketchlasso.errors import EmptyGridWarning, InvalidInputError
 from sketchlasso.instances.rows import ProblemSet, RowSets, all_rows
 from sketchlasso.instances.statistics import ReducedSets, reduce_row_sets
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.optimality import alpha_max
+from sketchlasso.problem.dual import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
 from sketchlasso.sketches import Sketch

@@ -13,9 +13,6 @@ from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.rows import lengths, read_only
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray, SparseRows
 
-# Rows of a sketch are sums of whole columns of X and carry rounding of up to this share.
-ROUNDING_OF_SKETCH = 1e-12
-
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -112,43 +109,50 @@ class Batch:
         `c` of shape (k,) makes a single instance; scalars `s`, `alpha`, `radius` are
         repeated, and one c is repeated over several alphas or radii.
         """
-        shared = _real_matrix(P)
+        shared = np.asarray(P)
+        if shared.ndim != 2 or 0 in shared.shape:
+            raise InvalidInputError(
+                f"P has shape {shared.shape}; pass a non-empty matrix of shape (n_features, rank)"
+            )
+        kind = np.float32 if shared.dtype == np.float32 else np.float64
+        shared = _finite("P", np.ascontiguousarray(shared, dtype=kind))
         n, k = shared.shape
         targets = _finite("c", np.atleast_2d(np.asarray(c, dtype=np.float64)))
         if targets.shape[1] != k:
             raise InvalidInputError(
                 f"c has {targets.shape[1]} columns but P has rank {k}; pass c of shape (B, {k})"
             )
-        levels = [np.atleast_1d(np.asarray(v, dtype=np.float64)) for v in (s, radius, alpha)]
+        levels = {"s": s, "radius": radius, "alpha": alpha}
+        parts = {name: np.atleast_1d(np.asarray(v, np.float64)) for name, v in levels.items()}
         try:
-            if any(v.ndim > 1 for v in levels):
-                raise ValueError
-            size = np.broadcast_shapes(targets.shape[:1], *(v.shape for v in levels))[0]
+            size = np.broadcast_shapes((len(targets),), *(v.shape for v in parts.values()))[-1]
+            parts = {name: np.broadcast_to(v, (size,)).copy() for name, v in parts.items()}
         except ValueError:
-            shapes = ", ".join(str(v.shape) for v in levels)
+            shapes = ", ".join(str(v.shape) for v in parts.values())
             raise InvalidInputError(
-                f"s, radius, alpha of shapes {shapes} do not fit {targets.shape[0]} rows of c; "
+                f"s, radius, alpha of shapes {shapes} do not fit {len(targets)} rows of c; "
                 "give one value or one per instance"
             ) from None
-        s_, radius_, alpha_ = (
-            _nonnegative(name, np.broadcast_to(v, size).copy())
-            for name, v in zip(("s", "radius", "alpha"), levels, strict=True)
-        )
+        for name, values in parts.items():
+            if (_finite(name, values) < 0).any():
+                raise InvalidInputError(f"{name}={values.min():g} is negative; {name} must be >= 0")
         if loss not in get_args(Loss):
             raise InvalidInputError(f"loss={loss!r} is unknown; choose 'sqrt' or 'squared'")
         stacked, which = _roots(roots, root_of, size, k)
+        barred: Any = excluded
+        mask: Any = None if barred is None else sparse.csr_array(barred)
+        if mask is not None and mask.shape != (size, n):
+            raise InvalidInputError(f"excluded has shape {mask.shape}; pass ({size}, {n})")
         return cls(
             P=shared,
             roots=stacked,
             root_of=which,
             c=np.broadcast_to(targets, (size, k)).copy(),
-            s=s_,
-            radius=radius_,
-            alpha=alpha_,
             penalty_factor=_factors(penalty_factor, size, n),
-            excluded=_exclusions(excluded, size, n),
+            excluded=mask,
             positive=bool(positive),
             loss=loss,
+            **parts,
         )
 
     def take(self, instances: IntArray | slice) -> Batch:
@@ -185,8 +189,9 @@ class Batch:
         rows = self.rows(instance, features)
         root = self.root(instance)
         if root is not None:
-            whole = lengths(self.P[features].astype(np.float64).T) * np.linalg.norm(root)
-            rows[lengths(rows.T) <= ROUNDING_OF_SKETCH * whole] = 0.0
+            # Rows of P are sums of whole columns of X and carry rounding of up to this share.
+            whole = 1e-12 * lengths(self.P[features].astype(np.float64).T) * np.linalg.norm(root)
+            rows[lengths(rows.T) <= whole] = 0.0
         return rows
 
     def factor_row(self, instance: int) -> FloatArray:
@@ -227,27 +232,9 @@ class Batch:
         return np.einsum("bij,bi->bj", self.roots[self.root_of], z)
 
 
-def _real_matrix(P: ArrayLike) -> RealArray:
-    matrix = np.asarray(P)
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise InvalidInputError(
-            f"P has shape {matrix.shape}; pass a non-empty matrix of shape (n_features, rank)"
-        )
-    if matrix.dtype != np.float32:
-        matrix = matrix.astype(np.float64, copy=False)
-    return _finite("P", np.ascontiguousarray(matrix))
-
-
 def _finite(name: str, values: Any) -> Any:
     if not np.isfinite(values).all():
         raise InvalidInputError(f"{name} contains NaN or infinity; clean the data first")
-    return values
-
-
-def _nonnegative(name: str, values: FloatArray) -> FloatArray:
-    _finite(name, values)
-    if (values < 0).any():
-        raise InvalidInputError(f"{name}={values.min():g} is negative; {name} must be >= 0")
     return values
 
 
@@ -289,13 +276,3 @@ def _factors(penalty_factor: ArrayLike | None, size: int, n: int) -> FloatArray:
     if np.isnan(factor).any() or (factor < 0).any():
         raise InvalidInputError("penalty_factor must be >= 0 (0 = unpenalised, inf = excluded)")
     return np.ascontiguousarray(factor)
-
-
-def _exclusions(excluded: sparse.sparray | None, size: int, n: int) -> SparseRows | None:
-    if excluded is None:
-        return None
-    given: Any = excluded
-    mask = sparse.csr_array(given)
-    if mask.shape != (size, n):
-        raise InvalidInputError(f"excluded has shape {mask.shape}; pass ({size}, {n})")
-    return mask

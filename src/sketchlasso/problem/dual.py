@@ -1,4 +1,4 @@
-"""The k-dimensional dual with its one constraint, and the gap that certifies a solution.
+"""The k-dimensional dual with its one constraint, the gap that certifies a solution, and alpha_max.
 
 Square-root loss:
 
@@ -16,27 +16,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import optimize
 
-from sketchlasso.kernels.dense import feasible_scale
-from sketchlasso.linalg.rows import rounding_of_sums
+from sketchlasso.kernels.dense import feasible_scale, smallest_penalty
+from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import (
     best_on_ray,
     dual_objective,
-    radius_left,
+    magnitude,
+    null_dual,
+    null_value,
+    primal_value,
     relative_gap,
+    response_length,
     soft_threshold,
 )
 from sketchlasso.problem.full_problem import Unpenalised
-from sketchlasso.problem.objective import null_value, primal_value
-from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
+from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray, SparseRows
 
 TILE = 8
 # Threads share the features in multiples of this many.
 STRIP = 64
-# Rounding that moves a cleared point by less than this share does not count.
-CLEARED_SHARE = 1e-12
+# Entries of correlations that are computed at a time.
+CHUNK_ENTRIES = 2**23
 
 
 class Bounds:
@@ -101,67 +105,27 @@ def correlate(
 
 def feasible_dual(
     batch: Batch, u: FloatArray, correlation: RealArray | None = None, n_threads: int = 1
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray]:
     """Bring any u (B, k) into the dual's domain, moving as little as a scaling allows.
 
-    Unpenalised features first lose the part of u that breaks their constraint, then u is
-    scaled by the a that is best for the dual objective under ||S(a R u)|| <= radius.
-
-    Returns the points (B, k), the scalings a (B,), NaN where unpenalised features moved the point
-    as well, and by how much (B,) the value of a feasible point may be smaller.
+    Where unpenalised features break their constraint u first loses the part that they see. Then u
+    is scaled by the a that is best for the dual objective under ||S(a R u)|| <= radius. Returns the
+    points (B, k) and the scalings a (B,), NaN where unpenalised features moved the point as well.
     """
     if correlation is None:
         correlation = correlate(batch, u)
-    correlation = _refined(batch, u, correlation)
     scale = _scales(batch, u, correlation, n_threads)
-    point, unsure = u * scale[:, None], np.zeros(batch.n_instances)
-    freed, moved, doubts = _free_unpenalised(batch, u, correlation)
+    point = u * scale[:, None]
+    freed, moved = _free_unpenalised(batch, u, correlation)
     if moved.any():
-        part = batch.take(np.flatnonzero(moved))
-        other, doubt = freed[moved], doubts[moved]
-        seen = _refined(part, other, correlate(part, other))
-        for b in map(int, np.flatnonzero(doubt > CLEARED_SHARE)):
-            reach = np.linalg.norm(part.rows(b, np.arange(part.n_features)), axis=1)
-            size = seen[b] if batch.positive else np.abs(seen[b])
-            seen[b] = size + (doubt[b] * np.linalg.norm(other[b])) * reach
-        scales = _scales(part, other, seen, cleared=part.radius == 0)
-        other *= scales[:, None]
+        part, other = batch.take(np.flatnonzero(moved)), freed[moved]
+        seen = correlate(part, other)
+        other *= _scales(part, other, seen, cleared=part.radius == 0)[:, None]
         # Scaling alone is a valid answer too where the radius leaves unpenalised features room.
         better = (part.radius == 0) | (dual_value(part, other) > dual_value(part, point[moved]))
-        chosen = np.flatnonzero(moved)[better]
-        point[chosen], scale[chosen] = other[better], np.nan
-        lost = doubt * np.linalg.norm(other, axis=1) * np.linalg.norm(part.c, axis=1)
-        unsure[chosen] = lost[better]
-    return point, scale, unsure
-
-
-def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
-    """Correlations (B, n) with those that decide about feasibility in double precision.
-
-    Without a radius u is scaled until the largest ratio of a correlation to its threshold is 1.
-    Single precision rounds a correlation by eps ||row|| ||u||, which is a large share of a
-    threshold much smaller than the row. Unpenalised features have a threshold of zero.
-    """
-    rigid, some_free = batch.radius == 0, bool((batch.penalty_factor == 0).any())
-    if correlation.dtype == np.float64 or not (rigid.any() or some_free):
-        return correlation
-    refined: RealArray = correlation.astype(np.float64)
-    error = rounding_of_sums(batch.rank, np.float32) * np.linalg.norm(batch.P, axis=1)
-    lengths = np.linalg.norm(batch.lift(u), axis=1)
-    for b in map(int, np.flatnonzero(rigid | some_free)):
-        factor = batch.factor_row(b)
-        decides = factor == 0
-        if rigid[b]:
-            size = refined[b] if batch.positive else np.abs(refined[b])
-            safe = np.where(decides, np.inf, factor)
-            ratio, unsure = size / safe, lengths[b] * error / safe
-            first = np.argmax(ratio)
-            # The largest ratio is one of these.
-            decides |= ratio + unsure >= ratio[first] - unsure[first]
-            decides &= np.isfinite(factor)
-        chosen = np.flatnonzero(decides)
-        refined[b, chosen] = batch.rows(b, chosen) @ u[b]
-    return refined
+        use = np.flatnonzero(moved)[better]
+        point[use], scale[use] = other[better], np.nan
+    return point, scale
 
 
 def _scales(
@@ -182,14 +146,13 @@ def _scales(
     with np.errstate(over="ignore", invalid="ignore"):
         inner, length = np.sum(batch.c * u, axis=1), np.linalg.norm(u, axis=1)
         largest = best_on_ray(inner, length, batch.s, squared)
-    scale = np.ones(batch.n_instances)
+    scale, factor = np.ones(batch.n_instances), batch.penalty_factor
 
     def find(part: slice) -> None:
         buffer = np.empty((2, batch.n_features))
         for b in range(part.start, part.stop):
             if squared and batch.radius[b] > 0:
                 continue
-            factor = batch.penalty_factor
             scale[b] = feasible_scale(
                 correlation[b],
                 factor if factor.ndim == 1 else factor[b],
@@ -207,40 +170,37 @@ def _scales(
 
 def _free_unpenalised(
     batch: Batch, u: FloatArray, correlation: RealArray
-) -> tuple[FloatArray, BoolArray, FloatArray]:
+) -> tuple[FloatArray, BoolArray]:
     """Shrink the part of u seen by features of threshold zero until it fits the radius.
 
-    What the penalised features use of the radius is left to them. Returns the points, which of
-    them moved, and how far (B,) a point of length one may be from one that such features do not
-    see.
+    What the penalised features use of the radius is left to them. Returns the points, and which of
+    them moved.
     """
     # Instances of one row set share the rows of their unpenalised features.
     spans: dict[tuple[int, bytes], Unpenalised] = {}
     moved = np.zeros(batch.n_instances, dtype=bool)
     smooth = (batch.radius > 0) if batch.loss == "squared" else moved
     some_free = bool((batch.penalty_factor == 0).any())
-    freed, doubts = u.copy(), np.zeros(batch.n_instances)
+    freed = u.copy()
     for b in map(int, np.flatnonzero(((batch.alpha == 0) | some_free) & ~smooth)):
         thresholds = batch.thresholds(b)
         over = soft_threshold(correlation[b].astype(np.float64), thresholds, batch.positive)
         is_free = thresholds == 0
         free, others = np.flatnonzero(is_free), over[~is_free]
         violation = float(np.linalg.norm(over[free]))
-        left = float(radius_left(batch.radius[b], float(others @ others)))
-        if violation > left:
+        left = float(np.sqrt(max(batch.radius[b] ** 2 - others @ others, 0.0)))
+        if violation <= left:
+            continue
+        key = int(batch.root_of[b]), free.tobytes()
+        if key not in spans:
+            spans[key] = Unpenalised.of(batch.unpenalised_rows(b, free).T, batch.positive)
+        if left > 0:
             shrinkage = 1.0 - left / violation
-            key = int(batch.root_of[b]), free.tobytes()
-            if key not in spans:
-                rows = batch.unpenalised_rows(b, free)
-                spans[key] = Unpenalised.of(rows.T, batch.positive)
-            span = spans[key]
-            if shrinkage < 1.0:
-                freed[b] = u[b] - shrinkage * span.projection(u[b][:, None])[:, 0]
-            else:
-                freed[b] = span.clear(u[b][:, None])[:, 0]
-                doubts[b] = span.doubt
-            moved[b] = True
-    return freed, moved, doubts
+            freed[b] = u[b] - shrinkage * spans[key].projection(u[b][:, None])[:, 0]
+        else:
+            freed[b] = spans[key].clear(u[b][:, None])[:, 0]
+        moved[b] = True
+    return freed, moved
 
 
 def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = None) -> FloatArray:
@@ -248,10 +208,8 @@ def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = 
     squared = batch.loss == "squared"
     inner, square = np.sum(batch.c * point, axis=1), np.sum(point**2, axis=1)
     value: FloatArray = dual_objective(inner, square, batch.s, squared)
-    if not squared:
-        return value
     smooth = np.flatnonzero(batch.radius > 0)
-    if smooth.size:
+    if squared and smooth.size:
         part = batch.take(smooth)
         seen = correlate(part, point[smooth]) if correlation is None else correlation[smooth]
         thresholds = np.stack([part.thresholds(b) for b in range(part.n_instances)])
@@ -267,17 +225,162 @@ def certify_batch(
     correlation: RealArray | None = None,
     n_threads: int = 1,
 ) -> Certificate:
-    """Certificate of coefficients with the help of dual candidates.
+    """Certificate of coefficients with the help of dual candidates; it proves gaps on a sketch.
 
     Coefficients are (B, n). Any candidates u (B, k) give a valid proof, feasible or not; good ones
     give a tight one. `correlation` (B, n) is R u, where the caller has it already.
     """
-    point, scale, unsure = feasible_dual(batch, u, correlation, n_threads)
+    point, scale = feasible_dual(batch, u, correlation, n_threads)
     unmoved = bool(np.all(scale == 1.0))
     return Certificate(
         primal=primal_value(batch, coef, n_threads),
-        dual=dual_value(batch, point, correlation if unmoved else None) - unsure,
+        dual=dual_value(batch, point, correlation if unmoved else None),
         null=null_value(batch),
         point=point,
         scale=scale,
     )
+
+
+def row_bounds(batch: Batch) -> tuple[FloatArray, FloatArray]:
+    """Norms (n,) and scales (B,) with ||a_j|| <= scale * norm_j for the rows a_j of R_b = P L_b.
+
+    ||a_j|| <= ||p_j|| ||L||_2, and ||L||_2^2 <= ||L||_1 ||L||_inf costs no decomposition.
+    """
+    norms = np.linalg.norm(batch.P.astype(np.float64, copy=False), axis=1)
+    if batch.roots is None:
+        return norms, np.ones(batch.n_instances)
+    sizes = np.abs(batch.roots)
+    bounds = np.sqrt(sizes.sum(axis=1).max(axis=1) * sizes.sum(axis=2).max(axis=1))
+    return norms, bounds[batch.root_of]
+
+
+def gap_safe_distance(batch: Batch, gap: FloatArray) -> FloatArray:
+    """Distance (B,) within which the optimal dual point lies of a feasible one.
+
+    The dual objective is s-strongly concave (1-strongly for the squared loss), hence
+    sqrt(2 gap / s); infinite when s = 0.
+    """
+    modulus = batch.s if batch.loss == "sqrt" else np.ones(batch.n_instances)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(modulus > 0, np.sqrt(2.0 * gap / modulus), np.inf)
+
+
+def alpha_max(batch: Batch) -> FloatArray:
+    """lambda_max (B,) of every instance: it depends on the radius.
+
+    With no unpenalised feature, zero is optimal exactly when
+
+        || S(R c / sqrt(||c||^2 + s^2)) ||_2 <= radius
+
+    so alpha_max is the root of a decreasing convex function. Unpenalised features are
+    fitted first. The batch's own `alpha` plays no role. For the squared loss the radius
+    does not matter: alpha_max = max_j |R c|_j / f_j.
+
+    Parameters
+    ----------
+    batch : Batch
+
+    Returns
+    -------
+    ndarray of shape (B,)
+    """
+    # A bounded number of instances at a time: correlations are (instances, n).
+    step = max(1, CHUNK_ENTRIES // batch.n_features)
+    largest = []
+    for start in range(0, batch.n_instances, step):
+        part = batch.take(slice(start, start + step))
+        null = null_model(part)
+        largest.append(largest_penalties(part, correlate(part, null.dual), spent=null.spent))
+    return np.concatenate(largest)
+
+
+def largest_penalties(
+    batch: Batch, correlation: RealArray, n_threads: int = 1, spent: FloatArray | float = 0.0
+) -> FloatArray:
+    """alpha_max (B,) from the correlations (B, n) of the null model's dual points.
+
+    `spent` (B,) is what unpenalised features use up of radius^2; without any it is zero.
+    """
+    left = np.sqrt(np.maximum(batch.radius**2 - spent, 0.0))
+    if batch.loss == "squared":
+        left = np.zeros_like(left)
+    largest, factor = np.zeros(batch.n_instances), batch.penalty_factor
+
+    def find(part: slice) -> None:
+        buffer = np.empty((2, batch.n_features))
+        for b in range(part.start, part.stop):
+            own = factor if factor.ndim == 1 else factor[b]
+            # The correlation of an excluded feature is zero already.
+            largest[b] = smallest_penalty(correlation[b], own, batch.positive, left[b], buffer)
+
+    map_slices(find, batch.n_instances, n_threads)
+    return largest
+
+
+@dataclass(frozen=True, eq=False)
+class NullModel:
+    """The best model that uses unpenalised features only."""
+
+    coef: SparseRows  # (B, n)
+    dual: FloatArray  # (B, k): its dual point, optimal as long as alpha >= alpha_max
+    spent: FloatArray  # (B,): share of radius^2 that they use up in the dual constraint
+
+
+def null_model(batch: Batch) -> NullModel:
+    """Fit the unpenalised features of every instance; w = 0 where there are none."""
+    remainder = batch.c.copy()
+    pieces = [(np.empty(0, dtype=np.intp), np.empty(0))] * batch.n_instances
+    rows: dict[int, FloatArray] = {}
+    some_free = bool((batch.penalty_factor == 0).any())
+    for b in range(batch.n_instances) if some_free else ():
+        free = np.flatnonzero(batch.factor_row(b) == 0)
+        if free.size:
+            rows[b] = R = batch.rows(b, free)
+            coef = _fit_unpenalised(batch, b, R)
+            pieces[b] = (free, coef)
+            remainder[b] -= R.T @ coef
+            # What rounding leaves of an exact fit points nowhere: no penalty is needed at all.
+            size = np.linalg.norm(batch.c[b]) + np.linalg.norm(R) * np.linalg.norm(coef)
+            if np.linalg.norm(remainder[b]) <= 16 * np.finfo(np.float64).eps * size:
+                remainder[b] = 0.0
+    dual = null_dual(remainder, batch.s) if batch.loss == "sqrt" else remainder
+    spent = np.zeros(batch.n_instances)
+    for b, R in rows.items():
+        spent[b] = np.sum(magnitude(R @ dual[b], batch.positive) ** 2)
+    return NullModel(stack_rows(pieces, batch.n_features), dual, spent)
+
+
+def _fit_unpenalised(batch: Batch, b: int, R: FloatArray) -> FloatArray:
+    """Minimise the loss plus the ridge term over a few unpenalised coefficients.
+
+    The optimum is a ridge solution whose ridge t satisfies t = radius * loss / ||w||
+    (t = radius^2 for the squared loss), a scalar equation with one sign change.
+    """
+    c, s, radius = batch.c[b], float(batch.s[b]), float(batch.radius[b])
+
+    def ridge(t: float) -> FloatArray:
+        stacked = np.vstack([R.T, np.sqrt(t) * np.eye(len(R))])
+        target = np.concatenate([c, np.zeros(len(R))])
+        if batch.positive:
+            return np.asarray(optimize.nnls(stacked, target)[0])
+        return np.asarray(np.linalg.lstsq(stacked, target, rcond=None)[0])
+
+    if batch.loss == "squared" or radius == 0.0:
+        return ridge(radius**2)
+    length = float(response_length(c[None], s)[0])
+    if np.linalg.norm(magnitude(R @ c, batch.positive)) <= radius * length:
+        return np.zeros(len(R))
+
+    def imbalance(log_t: float) -> float:
+        w = ridge(float(np.exp(log_t)))
+        loss = float(response_length((c - R.T @ w)[None], s)[0])
+        return float(np.exp(log_t)) * float(np.linalg.norm(w)) - radius * loss
+
+    # Beyond the last one rounding would take all of w.
+    scale = np.log(np.sum(R**2))
+    low, high = scale - 60.0, scale + 20.0
+    if imbalance(low) >= 0:
+        return ridge(float(np.exp(low)))
+    if imbalance(high) <= 0:
+        return ridge(float(np.exp(high)))
+    return ridge(float(np.exp(optimize.brentq(imbalance, low, high, xtol=1e-14))))

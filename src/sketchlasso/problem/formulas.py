@@ -1,4 +1,4 @@
-"""The formulas of the problem, over NumPy arrays and PyTorch tensors alike.
+"""The formulas of the problem: over NumPy arrays and PyTorch tensors alike, then of a batch.
 
 Arrays have one row per instance: c and u (b, k), correlations R u and thresholds (b, n), all else
 (b,). The compiled twins in :mod:`sketchlasso.kernels` serve one instance at a time;
@@ -11,11 +11,16 @@ import sys
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sketchlasso.kernels.newton import NEGLIGIBLE
+from sketchlasso.kernels.rows import rows_times_factor
+from sketchlasso.linalg.threads import map_slices
+from sketchlasso.problem.batch import Batch
+from sketchlasso.types import Coefficients, FloatArray, SparseRows
 
-# Newton's methods below take a few steps; more are left to rounding.
-SCALE_STEPS, PENALTY_STEPS = 100, 200
+# Newton's methods below take a few steps; the others of so many are left to rounding.
+MOST_STEPS = 200
 
 
 def _namespace(array: Any) -> Any:
@@ -113,7 +118,7 @@ def feasible_scale(size: Any, thresholds: Any, radius: Any, largest: Any, slack:
         reach = xp.where(size * largest[:, None] > thresholds, reach, float("inf"))
         scale = xp.minimum(largest, xp.amin(reach, axis=1))
         least = 2.0 * xp.finfo(scale.dtype).eps + 0.0 * scale
-        for _ in range(SCALE_STEPS):
+        for _ in range(MOST_STEPS):
             over = scale[:, None] * size - thresholds
             xp.clip(over, 0.0, None, out=over)
             norm = xp.linalg.norm(over, axis=1)
@@ -143,7 +148,7 @@ def largest_penalty(size: Any, factor: Any, radius: Any) -> Any:
     largest = xp.amax(size / f, axis=1)
     alpha = xp.clip(xp.amax((size - radius[:, None]) / f, axis=1), 0.0, None)
     with np.errstate(invalid="ignore"):
-        for _ in range(PENALTY_STEPS):
+        for _ in range(MOST_STEPS):
             over = xp.clip(size - alpha[:, None] * f, 0.0, None)
             norm = xp.linalg.norm(over, axis=1)
             beyond = (norm > radius * (1.0 + 1e-14)) & (radius > 0)
@@ -153,3 +158,102 @@ def largest_penalty(size: Any, factor: Any, radius: Any) -> Any:
                 break
             alpha = moved
     return xp.where(radius <= 0, largest, alpha)
+
+
+def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:
+    """C - R'w (B, k) for coefficients (B, n)."""
+    rows = _rows_of(coef)
+    product = np.empty((batch.n_instances, batch.rank))
+
+    def multiply(part: slice) -> None:
+        rows_times_factor(
+            rows.indptr, rows.indices, rows.data, batch.P, part.start, part.stop, product
+        )
+
+    map_slices(multiply, batch.n_instances, n_threads)
+    return batch.c - batch.lower(product)
+
+
+def loss_value(batch: Batch, remainder: FloatArray) -> FloatArray:
+    """Loss (B,) of a residual (B, k): its length with s, or half its square."""
+    length: FloatArray = response_length(remainder, batch.s)
+    return length if batch.loss == "sqrt" else 0.5 * length * length
+
+
+def null_value(batch: Batch) -> FloatArray:
+    """Objective (B,) at w = 0."""
+    return loss_value(batch, batch.c)
+
+
+def primal_value(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:
+    """Objective of every instance at given coefficients; infinite where an excluded one is used.
+
+    ::
+
+        sqrt(||c - R'w||^2 + s^2) + radius ||w||_2 + alpha sum_j f_j |w_j|
+
+    Parameters
+    ----------
+    batch : Batch
+    coef : ndarray or csr_array of shape (B, n)
+    n_threads : int
+
+    Returns
+    -------
+    ndarray of shape (B,)
+    """
+    rows, size = _rows_of(coef), batch.n_instances
+    owner = np.repeat(np.arange(size), np.diff(rows.indptr))
+    shared = batch.penalty_factor.ndim == 1
+    place = rows.indices if shared else (owner, rows.indices)
+    factor = batch.penalty_factor[place]
+    if batch.excluded is not None:
+        excluded, n = batch.excluded, batch.n_features
+        instance = np.repeat(np.arange(size), np.diff(excluded.indptr))
+        barred = np.isin(owner * n + rows.indices, instance * n + excluded.indices)
+        factor = np.where(barred, np.inf, factor)
+    # A stored zero costs nothing, whatever its factor.
+    costs = batch.alpha[owner] * np.abs(rows.data) * np.where(rows.data == 0, 0.0, factor)
+    value: FloatArray = objective(
+        loss_value(batch, residual(batch, rows, n_threads)),
+        np.sqrt(np.bincount(owner, weights=rows.data**2, minlength=size)),
+        np.bincount(owner, weights=costs, minlength=size),
+        batch.radius,
+        batch.loss == "squared",
+    )
+    return value
+
+
+def _rows_of(coef: Coefficients) -> SparseRows:
+    """Coefficients by rows; SciPy takes long to wrap those that are already so."""
+    rows: SparseRows = coef if isinstance(coef, sparse.csr_array) else sparse.csr_array(coef)
+    return rows
+
+
+def worst_case_perturbation(residual: FloatArray, coef: FloatArray, radius: float) -> FloatArray:
+    """The matrix D with ||D|| <= radius that hurts the fit of `coef` most.
+
+        max over ||D|| <= radius of ||(X + D) w - y||  =  ||X w - y|| + radius ||w||
+
+    attained at D = radius * u v' with u = (Xw - y)/||Xw - y|| and v = w/||w||, of norm
+    `radius` in the spectral and in the Frobenius sense. (The paper prints ||D|| = 1.)
+
+    Parameters
+    ----------
+    residual : ndarray of shape (m,)
+        Xw - y.
+    coef : ndarray of shape (n,)
+        w.
+    radius : float
+        Bound on ||D||, >= 0.
+
+    Returns
+    -------
+    D : ndarray of shape (m, n)
+    """
+    units = []
+    for vector in (residual, coef):
+        length = float(np.linalg.norm(vector))
+        # Where it is zero any direction is worst.
+        units.append(vector / length if length > 0 else np.eye(1, len(vector))[0])
+    return radius * np.outer(*units)

@@ -21,8 +21,6 @@ meet these constraints whatever beta is (:func:`tight_points`): coefficients tha
 optimal cost nothing, while the residual has to be scaled down until its worst violation is gone.
 
 Rounding is counted once: a column may see rounding_of_sums(m) ||x_j|| ||d|| more than was computed.
-Columns without a penalty that depend on others up to 1e-13 of their length count as dependent; how
-far rounding may move a point that others hardly tell apart is counted, too.
 """
 
 from __future__ import annotations
@@ -199,7 +197,6 @@ class Unpenalised:
 
     columns: FloatArray  # (m, q): of length one
     basis: FloatArray  # (m, r): orthonormal, of their span
-    amplification: float  # of rounding, by columns that nearly depend on each other
     positive: bool  # coefficients are >= 0: only a positive correlation is forbidden
 
     @classmethod
@@ -210,13 +207,7 @@ class Unpenalised:
         factors: Any = linalg.qr(units, mode="economic", pivoting=True, check_finite=False)
         Q, R = factors[:2]
         rank = int(np.sum(np.abs(np.diagonal(R)) > DEPENDENT_FREE))
-        inverse = linalg.solve_triangular(R[:rank, :rank], np.eye(rank), check_finite=False)
-        return cls(units, Q[:, :rank], float(np.linalg.norm(inverse)), positive)
-
-    @property
-    def doubt(self) -> float:
-        """How far a cleared direction of length one may be from a feasible one."""
-        return rounding_of_sums(len(self.columns)) * self.amplification
+        return cls(units, Q[:, :rank], positive)
 
     def projection(self, directions: FloatArray) -> FloatArray:
         """Projection (m, p) of directions (m, p) on the span, or on the cone where w >= 0."""
@@ -267,11 +258,8 @@ def lower_bounds(
         directions = view.centre(free.clear(directions))
     length, inner = lengths(directions), np.sum(response * directions, axis=0)
     seen = view.correlate(directions)
-    slack = rounding_of_sums(len(directions))
-    if free is not None:
-        slack += free.doubt
-        inner = inner - free.doubt * lengths(response) * length
-    return dual_bound(seen, length, inner, alphas, factor, slack * sizes, positive), seen
+    slack = rounding_of_sums(len(directions)) * sizes
+    return dual_bound(seen, length, inner, alphas, factor, slack, positive), seen
 
 
 def tight_points(

@@ -63,6 +63,13 @@ class ProjectedOut:
     root: FloatArray  # (k, k): L P, which replaces the instance's root
     c: FloatArray  # (k,): P c
 
+    @classmethod
+    def of(cls, root: FloatArray | None, c: FloatArray, rows: FloatArray) -> ProjectedOut:
+        """Remove the span of the rows R_U (q, k) from an instance's root and c."""
+        basis = Unpenalised.of(rows.T, positive=False).basis.T
+        projector = np.eye(len(c)) - basis.T @ basis
+        return cls(rows, basis, projector if root is None else root @ projector, projector @ c)
+
     def project(self, u: FloatArray) -> FloatArray:
         """P u (k,)."""
         return np.asarray(u - self.basis.T @ (self.basis @ u))
@@ -70,14 +77,5 @@ class ProjectedOut:
     def recover(self, remainder: FloatArray) -> FloatArray:
         """w_U (q,) from c - R'w_other (k,): a least-squares fit, columns scaled to length one."""
         sizes = lengths(self.rows.T)
-        units = self.rows / np.where(sizes > 0, sizes, 1.0)[:, None]
-        found = np.linalg.lstsq(units.T, remainder, rcond=None)[0]
-        return np.asarray(found / np.where(sizes > 0, sizes, 1.0))
-
-
-def project_out(root: FloatArray | None, c: FloatArray, rows: FloatArray) -> ProjectedOut:
-    """Remove the span of the rows R_U (q, k) from an instance's root and c."""
-    basis = Unpenalised.of(rows.T, positive=False).basis.T
-    projector = np.eye(len(c)) - basis.T @ basis
-    kept = projector if root is None else root @ projector
-    return ProjectedOut(rows, basis, kept, np.asarray(projector @ c))
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        return np.linalg.lstsq((self.rows / sizes[:, None]).T, remainder, rcond=None)[0] / sizes

@@ -26,9 +26,8 @@ from scipy import sparse
 from sketchlasso.errors import MissingExtraError
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import certify_batch
-from sketchlasso.problem.objective import primal_value
-from sketchlasso.problem.optimality import null_model
+from sketchlasso.problem.dual import certify_batch, null_model
+from sketchlasso.problem.formulas import primal_value
 from sketchlasso.solvers.solution import Iterates
 from sketchlasso.types import FloatArray
 

@@ -12,12 +12,17 @@ from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.rows import scale_rows
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import TILE, certify_batch, correlate
-from sketchlasso.problem.optimality import null_model
-from sketchlasso.problem.screening import gap_safe_distance, row_norms
+from sketchlasso.problem.dual import (
+    TILE,
+    certify_batch,
+    correlate,
+    gap_safe_distance,
+    null_model,
+    row_bounds,
+)
 from sketchlasso.solvers.conic import import_clarabel, solve_conic
 from sketchlasso.solvers.device import solve_on_device, suits
-from sketchlasso.solvers.newton import Newton, Round
+from sketchlasso.solvers.newton import NO_NORMS, Newton, Round
 from sketchlasso.solvers.settings import Endings, Settings, StopSolve
 from sketchlasso.solvers.solution import BatchLedger, Iterates, Solution, Status, Stopwatch
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
@@ -120,6 +125,9 @@ def _solve_here(
     endings: Endings,
 ) -> Solution:
     """Solve a batch in this process: on a device first where one is asked for."""
+    if (batch.radius == 0).any() or (batch.penalty_factor == 0).any():
+        # There a single correlation decides what is feasible: it needs all digits.
+        batch = replace(batch, P=batch.P.astype(np.float64, copy=False))
     ledger = BatchLedger(batch, settings)
     device = _device_for(batch, solver, settings)
     label, finished_on_cpu = CPU, 0
@@ -178,7 +186,8 @@ def _solve_by_newton(ledger: BatchLedger, warm: Iterates | None, chain: IntArray
     batch, settings = ledger.batch, ledger.settings
     rows = min(_chunk_size(batch, settings), batch.n_instances) + TILE
     buffer: RealArray = np.empty((rows, batch.n_features), dtype=batch.P.dtype)
-    norms = row_norms(batch) if settings.screening else None
+    norms, scales = row_bounds(batch)
+    norms = norms if settings.screening else NO_NORMS
     open_ = np.flatnonzero(ledger.open)
     levels: list[tuple[IntArray, ...]] = [(open_,)]
     if chain is not None:
@@ -197,8 +206,7 @@ def _solve_by_newton(ledger: BatchLedger, warm: Iterates | None, chain: IntArray
                 iterates = Iterates(null.coef, null.dual, np.zeros(len(numbers), dtype=np.intp))
             else:
                 iterates = start.take(chunk)
-            own_norms = None if norms is None else norms.take(numbers)
-            newton = Newton(part, settings, own_norms)
+            newton = Newton(part, settings, norms, scales[numbers])
             _solve_chunk(ledger, part, numbers, iterates, newton, buffer, fewest_rounds)
 
 

@@ -13,10 +13,9 @@ from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem import formulas
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.cardinality import sparsify
 from sketchlasso.problem.dual import Certificate
-from sketchlasso.problem.reduction import project_out
-from sketchlasso.problem.screening import RowNorms
+from sketchlasso.problem.reduction import ProjectedOut
+from sketchlasso.problem.safe_rules import sparsify
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.solvers.solution import Iterates
 from sketchlasso.types import FloatArray, IntArray, RealArray
@@ -74,11 +73,13 @@ class Newton:
     The rows are those whose correlation with the dual point of the last round is largest:
     all that violate their threshold there, and some to spare. A cold start takes fewer, for
     its dual point is far from the optimum and nearly every row violates it. Rows that the gap-safe
-    rule removes are left out where `norms` bounds their lengths.
+    rule removes are left out where `norms` (n,) times `scales` (b,) bound their lengths.
     """
 
-    def __init__(self, batch: Batch, settings: Settings, norms: RowNorms | None) -> None:
-        self._settings, self._norms = settings, norms
+    def __init__(
+        self, batch: Batch, settings: Settings, norms: FloatArray, scales: FloatArray
+    ) -> None:
+        self._settings, self._norms, self._scales = settings, norms, scales
         # Of every instance: most rows for now, and the restricted gap to ask for next.
         first = max(FIRST_ROWS_PER_RANK * batch.rank, FEWEST_ROWS)
         self._limit = np.full(batch.n_instances, first, dtype=np.intp)
@@ -117,7 +118,7 @@ class Newton:
         free = batch.alpha[row] * factor[chosen] == 0
         if free.any() and batch.radius[row] == 0 and not batch.positive:
             # Solve with the unpenalised rows projected out, then fit these.
-            reduced = project_out(
+            reduced = ProjectedOut.of(
                 batch.root(row), batch.c[row], batch.unpenalised_rows(row, chosen[free])
             )
             u[:] = reduced.project(u)
@@ -148,10 +149,8 @@ class Newton:
         batch, number = view.batch, view.numbers[row]
         limit = max(int(self._limit[number]), int(SPARE_ROWS * len(support)))
         self._limit[number] = limit + limit // 2
-        norms, norm_scale, scale = NO_NORMS, 1.0, float(view.certificate.scale[row])
-        if self._norms is not None and np.isfinite(scale) and np.isfinite(view.distance[row]):
-            norms = self._norms.norms[self._norms.row_of[number]]
-            norm_scale = self._norms.scale[number]
+        scale, distance = float(view.certificate.scale[row]), view.distance[row]
+        norms = self._norms if np.isfinite(scale) and np.isfinite(distance) else NO_NORMS
         chosen = np.empty(batch.n_features, dtype=np.int64)
         count = find_rows(
             view.correlation[row],
@@ -159,9 +158,9 @@ class Newton:
             batch.alpha[row],
             batch.positive,
             norms,
-            norm_scale,
+            self._scales[number],
             scale,
-            view.distance[row],
+            distance,
             support,
             limit,
             view.number > 0 or len(support) > 0,

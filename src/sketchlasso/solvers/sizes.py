@@ -20,9 +20,8 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.dual import correlate, largest_penalties, null_model
 from sketchlasso.problem.formulas import magnitude
-from sketchlasso.problem.optimality import largest_penalties, null_model
 from sketchlasso.solvers.driver import chunks_of, solve_or_raise
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.solvers.solution import Iterates, Solution, Stopwatch

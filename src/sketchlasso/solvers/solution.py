@@ -14,8 +14,7 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import KeptRows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import Bounds, Certificate
-from sketchlasso.problem.formulas import relative_gap
-from sketchlasso.problem.objective import null_value
+from sketchlasso.problem.formulas import null_value, relative_gap
 from sketchlasso.solvers.settings import Progress, Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user

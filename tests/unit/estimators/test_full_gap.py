@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sketchlasso import SqrtLasso, SqrtLassoCV, certify
-from sketchlasso.errors import InaccurateWarning
 from sketchlasso.exact import solve_exact
 from sketchlasso.problem.terms import Terms
 
@@ -72,10 +71,8 @@ def test_columns_that_nearly_depend_on_each_other_have_a_grid_of_penalties():
     X, y = made(80, 30)
     X[:, 1] = X[:, 0] + 1e-11 * X[:, 1]
     factor = np.repeat([0.0, 1.0], [2, 28])
-    # Without a penalty for both little is proved, but the largest penalty is known.
-    with pytest.warns(InaccurateWarning, match="leave out unpenalised columns"):
-        model = SqrtLassoCV(alphas=8, cv=2, penalty_factor=factor, standardize=False).fit(X, y)
-    assert 1e-6 <= model.full_gap_ <= 1.0
+    model = SqrtLassoCV(alphas=8, cv=2, penalty_factor=factor, standardize=False).fit(X, y)
+    assert model.full_gap_ <= 1e-4
     assert np.count_nonzero(model.coef_[2:]) >= 1
 
 

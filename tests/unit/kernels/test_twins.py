@@ -30,8 +30,8 @@ from sketchlasso.kernels.newton import (
 )
 from sketchlasso.kernels.rows import find_rows, gather
 from sketchlasso.problem import formulas
-from sketchlasso.problem.dual import certify_batch, correlate
-from sketchlasso.problem.screening import gap_safe_distance, gap_safe_rule, row_norms
+from sketchlasso.problem.dual import certify_batch, correlate, gap_safe_distance, row_bounds
+from sketchlasso.problem.safe_rules import gap_safe_rule
 
 NO_ROOT = np.empty((0, 0))
 
@@ -260,18 +260,19 @@ def test_working_rows_are_those_that_the_gap_safe_rule_leaves(seed):
         seed=seed, n=80, k=6, radius=0.3, s=0.5, shares=(0.8, 0.3), factors=seed % 2 == 0
     )
     batch = recipe.batch()
-    norms = row_norms(batch)
+    norms, scales = row_bounds(batch)
     u = 0.1 * np.random.default_rng(seed).normal(size=batch.c.shape)
     proof = certify_batch(batch, np.zeros((2, 80)), u)
-    distance = gap_safe_distance(batch, proof.gap) * 1e-3
+    gap = proof.gap * 1e-6
+    distance = gap_safe_distance(batch, gap)
     seen = correlate(batch, proof.point)
     for b in range(2):
         rows = np.empty(80, dtype=np.int64)
         count = find_rows(
-            seen[b], batch.factor_row(b), batch.alpha[b], False, norms.of(b), 1.0, 1.0,
+            seen[b], batch.factor_row(b), batch.alpha[b], False, norms, scales[b], 1.0,
             distance[b], np.empty(0, dtype=np.int64), 80, True, 1.3, np.empty((2, 80)), rows,
         )  # fmt: skip
-        removed = gap_safe_rule(batch, norms, b, seen[b], distance[b])
+        removed = gap_safe_rule(batch, b, proof.point[b], gap[b])
         removed |= np.isinf(batch.thresholds(b))
         np.testing.assert_array_equal(rows[:count], np.flatnonzero(~removed))
 

@@ -111,12 +111,12 @@ def test_a_solution_spread_over_copies_is_gathered_and_stays_optimal():
 @pytest.mark.parametrize(
     ("P", "coef", "factor", "positive", "message"),
     [
-        (np.ones((3, 2)), np.ones(4), None, False, r"pass \(n, k\) and \(n,\)"),
+        (np.ones((3, 2)), np.ones(4), None, False, r"pass \(n, k\), \(n,\) and \(n,\)"),
         (np.ones((3, 2)), np.ones(3), np.ones(2), False, "penalty_factor"),
         (np.ones((3, 2)), np.ones(3), -np.ones(3), False, "penalty_factor"),
-        (np.ones((3, 2)), np.full(3, np.nan), None, False, "NaN"),
-        (np.ones((3, 2)), np.ones(3), np.array([1.0, 1.0, np.inf]), False, "excluded"),
-        (np.ones((3, 2)), -np.ones(3), None, True, "negative"),
+        (np.ones((3, 2)), np.full(3, np.nan), None, False, "must be finite"),
+        (np.ones((3, 2)), np.ones(3), np.array([1.0, 1.0, np.inf]), False, "must be zero"),
+        (np.ones((3, 2)), -np.ones(3), None, True, "with positive"),
     ],
 )
 def test_bad_input_is_named(P, coef, factor, positive, message):

@@ -18,8 +18,8 @@ from sketchlasso.problem import (
     reduce_statistics,
     worst_case_perturbation,
 )
-from sketchlasso.problem.optimality import null_model
-from sketchlasso.problem.reduction import project_out
+from sketchlasso.problem.dual import null_model
+from sketchlasso.problem.reduction import ProjectedOut
 from sketchlasso.solvers import Settings, solve
 
 
@@ -137,7 +137,7 @@ def test_no_penalty_is_needed_where_the_unpenalised_features_fit_exactly():
 def test_projecting_out_and_recovering_solves_least_squares():
     rng = np.random.default_rng(2)
     rows, c, root = rng.normal(size=(3, 6)), rng.normal(size=6), rng.normal(size=(6, 6))
-    reduced = project_out(root, c, rows)
+    reduced = ProjectedOut.of(root, c, rows)
     np.testing.assert_allclose(rows @ reduced.c, 0, atol=1e-12)
     np.testing.assert_allclose(rows @ reduced.root.T, 0, atol=1e-12)
     np.testing.assert_allclose(rows @ (c - rows.T @ reduced.recover(c)), 0, atol=1e-12)

@@ -7,9 +7,8 @@ import pytest
 from tests.problems import Recipe
 
 from sketchlasso.problem import formulas
-from sketchlasso.problem.dual import certify_batch, correlate
-from sketchlasso.problem.objective import null_value
-from sketchlasso.problem.optimality import largest_penalties, null_model
+from sketchlasso.problem.dual import certify_batch, correlate, largest_penalties, null_model
+from sketchlasso.problem.formulas import null_value
 
 torch = pytest.importorskip("torch")
 from sketchlasso.solvers.device import tensors  # noqa: E402

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.objective import null_value
+from sketchlasso.problem.formulas import null_value
 from sketchlasso.solvers.device.newton import solve_rows
 from sketchlasso.solvers.device.tensors import Tensor, certificate
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor

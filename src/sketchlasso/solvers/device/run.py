@@ -9,7 +9,7 @@ import numpy as np
 from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.rows import scale_rows
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.objective import null_value
+from sketchlasso.problem.formulas import null_value
 from sketchlasso.solvers.device.chunk import Chunk
 from sketchlasso.solvers.device.working import CORRELATION_BYTES, CORRELATION_SHARE, SharedFactor
 from sketchlasso.solvers.solution import BatchLedger, Iterates, Status
