@@ -2,54 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows
-from sketchlasso.errors import InvalidInputError, unaccepted
+from sketchlasso.errors import EmptyModelWarning, InvalidInputError, unaccepted
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values, validated
-from sketchlasso.estimators.calibration import (
-    Calibration,
-    IntervalMethod,
-    TargetResiduals,
-    calibrated,
-    row_keys,
-)
-from sketchlasso.estimators.parameters import PenaltySearch
+from sketchlasso.estimators.callbacks import Watcher
+from sketchlasso.estimators.parameters import PenaltySearch, SingleSpecification
+from sketchlasso.estimators.penalty import left_out_problems
+from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
+from sketchlasso.instances import RowSets, leave_one_out_rows, shuffled_folds, splitter_rows
+from sketchlasso.linalg.seeds import RandomState
+from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results.intervals import check_level, plus_intervals, split_intervals
-from sketchlasso.results.models import fitted_values
-from sketchlasso.types import FloatArray
+from sketchlasso.results.left_out import FINE, left_out_models
+from sketchlasso.results.models import LinearModels
+from sketchlasso.solvers import Progress
+from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.warn import not_warning_of
 
-METHODS = get_args(IntervalMethod)
-# Predictions that are held at a time: new rows times models.
-AT_A_TIME = 2**24
+IntervalMethod: TypeAlias = Literal["jackknife+", "cv+", "split"]
 
-
-def _parts(X: Any, target: TargetResiduals) -> Iterator[Any]:
-    """X in parts whose predictions by all models fit into memory; blocks are not cut."""
-    step = max(1, AT_A_TIME // len(target.residuals))
-    if isinstance(X, BlockMatrix) or X.shape[0] <= step:
-        yield X
-        return
-    rows = as_rows(X)
-    for first in range(0, X.shape[0], step):
-        yield rows[first : first + step]
+FEWEST_ROWS = 10  # with fewer than 9, intervals of level 0.9 are infinite
 
 
-def _plus_intervals(X: MatrixLike, target: TargetResiduals, level: float) -> FloatArray:
-    """Intervals (p, 2) of some rows, from the models without the rows left out."""
-    assert target.models is not None and target.groups is not None
-    values = fitted_values(X, target.models.coef) + target.models.intercept
-    return plus_intervals(values, target.groups, target.residuals, level)
+@dataclass(frozen=True, eq=False)
+class TargetResiduals:
+    """Residuals of one target on rows that the models have not seen."""
+
+    residuals: FloatArray  # (m,)
+    # One model per left-out group of rows, and the number (m,) of the one that has not seen each
+    # row; None for residuals of the fitted model itself.
+    models: LinearModels | None = None
+    groups: IntArray | None = None
 
 
-def _check_method(method: str) -> None:
-    if method not in METHODS:
-        raise unaccepted("method", method, "'jackknife+', 'cv+' or 'split'")
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The residuals that :meth:`SqrtLasso.predict_interval` needs."""
+
+    method: IntervalMethod
+    targets: tuple[TargetResiduals, ...]
+
+    def __repr__(self) -> str:
+        return f"<Calibration: {self.method}, {len(self.targets[0].residuals)} residuals>"
 
 
 class PredictionIntervals(LinearModel):
@@ -108,78 +112,43 @@ class PredictionIntervals(LinearModel):
         -------
         self
             With `calibration_`, which :func:`save_model` keeps.
-
-        Raises
-        ------
-        InvalidInputError
-            Fewer than 10 rows, an unknown method, rows that do not suit the method, or folds that
-            do not leave each row out once.
         """
         check_is_fitted(self)
-        if method is not None:
-            _check_method(method)
+        _check_method(method)
         X, y = validated(self, X, y, reset=False, multi_output=True, y_numeric=True)
-        targets = 1 if np.ndim(y) == 1 else y.shape[1]
-        if targets != len(np.atleast_2d(self.coef_)):
+        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        if Y.shape[1] != len(coef):
             raise InvalidInputError(
-                f"y has {targets} targets, but the model was fitted with "
-                f"{len(np.atleast_2d(self.coef_))}; pass the targets of the fit."
+                f"y has {Y.shape[1]} targets, but the model was fitted with {len(coef)}; pass the "
+                "targets of the fit."
             )
-        target = np.asarray(y, dtype=np.float64)
-        method = self._method_for_rows(method, X, target, fixed_penalty)
-        if method != "split" and getattr(self, "_weighted", False):
+        if len(Y) < FEWEST_ROWS:
+            raise InvalidInputError(
+                f"X has {len(Y)} rows, but an interval needs at least {FEWEST_ROWS} residuals; "
+                f"pass at least {FEWEST_ROWS} rows."
+            )
+        searches = isinstance(self, PenaltySearch)
+        usual: IntervalMethod = "cv+" if searches and not fixed_penalty else "jackknife+"
+        method = _method_for_rows(method, usual, X, Y, getattr(self, "_row_keys", None))
+        if method == "split":
+            residuals = Y - linear_values(X, coef, intercept)
+            self.calibration_ = Calibration(method, tuple(map(TargetResiduals, residuals.T)))
+            return self
+        if getattr(self, "_weighted", False):
             raise InvalidInputError(
                 f"the model was fitted with sample_weight, but method={method!r} needs rows of "
                 "equal weight; fit without weights, or pass method='split' with new rows."
             )
-        if not (fixed_penalty and targets > 1 and isinstance(self, PenaltySearch)):
-            again: Any = self._with_fixed_penalty() if fixed_penalty else self
-            spec = again._specification(X.shape[1])
-            self.calibration_ = calibrated(
-                self.coef_, self.intercept_, again, spec, X, target, method, cv
-            )
+        if not fixed_penalty:
+            self.calibration_ = Calibration(method, _residuals(self, coef, X, Y, method, cv))
             return self
-        # Every target has a radius of its own, or none.
         parts: list[TargetResiduals] = []
-        for number in range(targets):
-            again = self._with_fixed_penalty(number)
-            spec = again._specification(X.shape[1])
-            own = self.coef_[number], self.intercept_[number]
-            parts += calibrated(*own, again, spec, X, target[:, number], method, cv).targets
+        for number in range(len(coef)):  # every target has a radius of its own, or none
+            again, own = self._with_fixed_penalty(number), [number]
+            parts += _residuals(again, coef[own], X, Y[:, own], method, cv)
         self.calibration_ = Calibration(method, tuple(parts))
         return self
-
-    def _method_for_rows(
-        self, method: IntervalMethod | None, X: Any, y: FloatArray, fixed_penalty: bool
-    ) -> IntervalMethod:
-        """The method that suits these rows; refuse one that needs rows of the other kind."""
-        searches = isinstance(self, PenaltySearch) and not fixed_penalty
-        usual: IntervalMethod = "cv+" if searches else "jackknife+"
-        keys, fitted = row_keys(X, y), getattr(self, "_row_keys", None)
-        if keys is None or fitted is None:
-            if method is None:
-                raise InvalidInputError(
-                    "whether these are the rows of the fit is not known, as X is or was in blocks, "
-                    "or the model comes from a file; pass method='split' for rows that the fit has "
-                    f"not seen, or method={usual!r} for those of the fit."
-                )
-            return method
-        seen, same = int(np.isin(keys, fitted).sum()), len(keys) == len(fitted)
-        same = same and bool((np.sort(keys) == np.sort(fitted)).all())
-        if method is None and (same or not seen):
-            return usual if same else "split"
-        if method is None or (method == "split" and 2 * seen > len(keys)):
-            raise InvalidInputError(
-                f"{seen} of the {len(keys)} rows are among the {len(fitted)} of the fit, but "
-                "intervals need either all rows of the fit, or rows that it has not seen; pass "
-                "one or the other."
-            )
-        if method != "split" and not same:
-            raise InvalidInputError(
-                f"method={method!r} needs the rows of the fit, but other rows were given; pass the "
-                "rows of the fit, or method='split' for rows that it has not seen."
-            )
-        return method
 
     def predict_interval(
         self, X: MatrixLike, level: float = 0.9, method: IntervalMethod | None = None
@@ -204,11 +173,6 @@ class PredictionIntervals(LinearModel):
             Lower and upper ends. Those of ``"jackknife+"`` and ``"cv+"`` come from the models
             without the rows left out and need not be symmetric about the prediction.
 
-        Raises
-        ------
-        InvalidInputError
-            The model is not calibrated, or by another method; or `level` is out of range.
-
         Examples
         --------
         >>> from sklearn.datasets import load_diabetes
@@ -222,39 +186,186 @@ class PredictionIntervals(LinearModel):
         """
         check_is_fitted(self)
         level = check_level(level)
-        found = self._calibration(method)
+        _check_method(method)
+        found = getattr(self, "calibration_", None)
+        if found is None or method not in (None, found.method):
+            other = "" if found is None else f" by {found.method!r} only"
+            raise InvalidInputError(
+                f"the model is not calibrated{other}, but intervals need residuals of rows that "
+                f"models have not seen; call calibrate(X, y, method={method or 'jackknife+'!r}) "
+                "once, with the rows of the fit (or, for 'split', with others)."
+            )
         X = validated(self, X, reset=False)
-        single = np.ndim(self.coef_) == 1
-        predicted = None
-        if found.method == "split":
-            predicted = np.atleast_2d(linear_values(X, self.coef_, self.intercept_).T)
         intervals = []
         for number, target in enumerate(found.targets):
-            if predicted is not None:
-                intervals.append(split_intervals(predicted[number], target.residuals, level))
+            if target.models is None or target.groups is None:
+                coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+                predicted = linear_values(X, coef[number], intercept[number])
+                intervals.append(split_intervals(predicted, target.residuals, level))
                 continue
-            parts = [_plus_intervals(part, target, level) for part in _parts(X, target)]
+            # Blocks are not cut; predictions by all models for other rows take 32 MB at a time.
+            blocks: list[Any] = [X]
+            if not isinstance(X, BlockMatrix):
+                rows, step = as_rows(X), max(1, 2**22 // len(target.residuals))
+                blocks = [rows[first : first + step] for first in range(0, rows.shape[0], step)]
+            parts = [
+                plus_intervals(target.models.predict(part), target.groups, target.residuals, level)
+                for part in blocks
+            ]
             intervals.append(np.concatenate(parts))
-        return intervals[0] if single else np.stack(intervals, axis=1)
+        return intervals[0] if np.ndim(self.coef_) == 1 else np.stack(intervals, axis=1)
 
-    def _calibration(self, method: str | None) -> Calibration:
-        """The calibration; refuse where there is none, or one by another method."""
-        name = "jackknife+" if method is None else method
-        _check_method(name)
-        found = getattr(self, "calibration_", None)
-        if found is None:
-            raise InvalidInputError(
-                "the model is not calibrated, but intervals need residuals of rows that models "
-                f"have not seen; call calibrate(X, y, method={name!r}) once, with the rows of the "
-                "fit (or, for 'split', with others)."
-            )
-        if method is not None and found.method != method:
-            raise InvalidInputError(
-                f"method={method!r} was given, but the model was calibrated by {found.method!r}; "
-                f"leave it out, or call calibrate(X, y, method={method!r})."
-            )
-        return found
-
-    def _with_fixed_penalty(self, target: int | None = None) -> Any:
-        """An unfitted estimator with the penalty of this one, or of one of its targets."""
+    def _with_fixed_penalty(self, target: int) -> Any:
+        """An unfitted estimator with the penalty of one target of this one."""
         raise NotImplementedError
+
+
+def _check_method(method: str | None) -> None:
+    if method not in (None, *get_args(IntervalMethod)):
+        raise unaccepted("method", method, "'jackknife+', 'cv+' or 'split'")
+
+
+def row_keys(X: Any, Y: FloatArray) -> NDArray[np.uint64] | None:
+    """A number (m,) for every row of X (m, n) and Y (m,) or (m, t), the same for equal rows.
+
+    The same for dense and sparse X, in single and double precision, as sums of integers (modulo
+    2^64) are exact in any order and zeros add nothing. None for X in blocks.
+    """
+    if isinstance(X, BlockMatrix):
+        return None
+
+    def bits(values: Any) -> NDArray[np.uint64]:
+        return (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+
+    m, n = X.shape
+    targets = np.reshape(Y, (m, -1))
+    factors = np.random.default_rng(0).integers(2**64, size=n + targets.shape[1], dtype=np.uint64)
+    keys = bits(targets) @ factors[n:]
+    if sparse.issparse(X):
+        rows: Any = as_rows(X)
+        owner = np.repeat(np.arange(m), np.diff(rows.indptr))
+        np.add.at(keys, owner, bits(rows.data) * factors[rows.indices])
+        return np.asarray(keys)
+    for first in range(0, m, 1024):
+        keys[first : first + 1024] += bits(X[first : first + 1024]) @ factors[:n]
+    return np.asarray(keys)
+
+
+def _method_for_rows(
+    method: IntervalMethod | None,
+    usual: IntervalMethod,
+    X: Any,
+    Y: FloatArray,
+    fitted: NDArray[np.uint64] | None,
+) -> IntervalMethod:
+    """The method that suits these rows; refuse one that needs rows of the other kind."""
+    keys = row_keys(X, Y)
+    if keys is None and method in ("jackknife+", "cv+"):
+        raise InvalidInputError(
+            f"method={method!r} was given for X in blocks, but it needs X in memory to leave rows "
+            "out; pass an array or a sparse matrix, or method='split' with rows that fit has not "
+            "seen."
+        )
+    if keys is None or fitted is None:
+        if method is None:
+            raise InvalidInputError(
+                "whether these are the rows of the fit is not known, as X is or was in blocks, or "
+                "the model comes from a file; pass method='split' for rows that the fit has not "
+                f"seen, or method={usual!r} for those of the fit."
+            )
+        return method
+    seen, same = int(np.isin(keys, fitted).sum()), np.array_equal(np.sort(keys), np.sort(fitted))
+    # A few rows of new data may equal rows of the fit by chance.
+    new = not seen if method is None else 2 * seen <= len(keys)
+    wanted = method or (usual if same else "split")
+    if not (new if wanted == "split" else same):
+        raise InvalidInputError(
+            f"{seen} of the {len(keys)} rows are among the {len(fitted)} of the fit, but intervals "
+            f"need either all rows of the fit (method={usual!r}), or rows that it has not seen "
+            "(method='split'); pass one or the other."
+        )
+    return wanted
+
+
+def _residuals(
+    model: Any, coef: FloatArray, X: Any, Y: FloatArray, method: IntervalMethod, cv: Any
+) -> tuple[TargetResiduals, ...]:
+    """Residuals of every target of Y (m, t), from models like this one without the rows."""
+    spec = model._specification(X.shape[1])
+    if method == "cv+":
+        return _one_by_one(model, X, Y, _folds(cv, Y, spec.random_state), spec.report)
+    if isinstance(spec, SingleSpecification) and not spec.relaxed:
+        # The penalties without each row are known before any fit, and nothing is refitted.
+        known = not isinstance(spec.alpha, str) or spec.alpha == "pivotal"
+        intercept = spec.terms.fit_intercept
+        data = prepare(X, Y, None, spec.standardize, spec.ready, fit_intercept=intercept)
+        if known and solves_without_sketch(spec, data):
+            return _in_one_go(coef, spec, data, Y)
+    return _one_by_one(model, X, Y, leave_one_out_rows(len(Y)), spec.report)
+
+
+def _folds(cv: Any, Y: FloatArray, random_state: RandomState) -> RowSets:
+    """Groups of rows, each row in one of them; ten by default."""
+    if cv is None or isinstance(cv, int | np.integer):
+        cv = shuffled_folds(10 if cv is None else int(cv), None, False, random_state)
+    rows = splitter_rows(cv, len(Y), Y[:, 0])
+    judged = np.concatenate([row_set.test for row_set in rows])
+    if not np.array_equal(np.sort(judged), np.arange(len(Y))):
+        raise InvalidInputError(
+            f"cv={cv!r} was given, but each row has to be left out exactly once; pass a number of "
+            "folds, or a splitter such as KFold."
+        )
+    return rows
+
+
+def _in_one_go(
+    coef: FloatArray, spec: SingleSpecification, data: Prepared, Y: FloatArray
+) -> tuple[TargetResiduals, ...]:
+    """Leave every row out of the full problem, all problems of a target together."""
+    found = []
+    for target, unit in enumerate(data.y_units):
+        models = left_out_models(
+            left_out_problems(spec, data, target),
+            data.transform.scale(coef[target], unit),
+            min(float(spec.tol), FINE),
+            thread_count(spec.n_jobs),
+            spec.report,
+        )
+        # Row i of the coefficients times row i of X, in the units of `data`.
+        products = models.coef.multiply(as_rows(data.X))
+        predicted = np.asarray(products.sum(axis=1)).ravel() + models.intercept
+        intercept = data.original_intercept(models.coef, models.intercept, unit)
+        own = LinearModels(data.transform.unscale(models.coef, unit), intercept)
+        found.append(TargetResiduals(Y[:, target] - unit * predicted, own, np.arange(len(Y))))
+    return tuple(found)
+
+
+def _one_by_one(
+    model: Any, X: Any, Y: FloatArray, rows: RowSets, report: Watcher | None
+) -> tuple[TargetResiduals, ...]:
+    """Fit an estimator anew without each group of rows, with all its choices."""
+    X, t = as_rows(X), Y.shape[1]
+    residuals, groups = np.empty_like(Y), np.empty(len(Y), dtype=np.intp)
+    coefs: list[Any] = []
+    intercepts: list[FloatArray] = []
+    for number, row_set in enumerate(rows):
+        train, test = row_set.train(rows.n_samples), row_set.test
+        again: Any = clone(model)
+        again.verbose = False  # a subclass may not have it among its parameters
+        with not_warning_of(EmptyModelWarning):
+            again.fit(X[train], Y[train] if t > 1 else Y[train, 0])
+        predicted = np.asarray(again.predict(X[test])).reshape(len(test), t)
+        residuals[test], groups[test] = Y[test] - predicted, number
+        coefs.append(sparse.csr_array(np.atleast_2d(again.coef_)))
+        intercepts.append(np.atleast_1d(again.intercept_))
+        if report is not None:
+            gap = float(np.max(again.full_gap_)) if again.sketch_ is None else 0.0
+            report(Progress(number + 1, len(rows), round=0, worst_gap=gap))
+    stacked: Any = sparse.vstack(coefs, format="csr")
+    table = np.array(intercepts, dtype=np.float64)
+    return tuple(
+        TargetResiduals(
+            residuals[:, target], LinearModels(stacked[target::t], table[:, target]), groups
+        )
+        for target in range(t)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,17 +23,9 @@ PenaltyScale: TypeAlias = Literal[
     "sketchlasso", "skglm", "pycasso", "statsmodels", "scikit-learn", "celer", "glmnet"
 ]
 # Belloni, Chernozhukov and Wang recommend these for the square-root LASSO.
-SLACK = 1.1
-FAILURE = 0.05
-# Belloni, Chen, Chernozhukov and Hansen divide this by the logarithm of the number of samples.
-RIGOROUS_FAILURE = 0.1
+SLACK, FAILURE = 1.1, 0.05
 # Penalties with a loading for each feature, see rigorous.py.
 RIGOROUS = ("rigorous", "rigorous-robust")
-NAMED = ("pivotal", *RIGOROUS)
-# Columns whose scales differ by more are not in the same unit.
-WIDEST = 10.0
-# Column sizes without single rows that are held at a time.
-AT_A_TIME = 2**22
 
 
 def pivotal_alpha(
@@ -112,7 +104,7 @@ def rigorous_level(n_penalised: int, n_samples: float) -> float:
     A. Belloni, D. Chen, V. Chernozhukov and C. Hansen, "Sparse models and methods for optimal
     instruments with an application to eminent domain", Econometrica 80 (2012).
     """
-    return SLACK * noise_quantile(n_penalised, RIGOROUS_FAILURE / np.log(max(n_samples, 2.0)))
+    return SLACK * noise_quantile(n_penalised, 0.1 / np.log(max(n_samples, 2.0)))
 
 
 def noise_quantile(count: int, failure: float) -> float:
@@ -123,11 +115,10 @@ def noise_quantile(count: int, failure: float) -> float:
 def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
     """The penalty of every response (t,) that `alpha` asks for."""
     alpha, t = spec.alpha, data.Y.shape[1]
+    named = "'pivotal', 'rigorous', 'rigorous-robust' or a finite number > 0 (or 0, on a sketch)"
     if isinstance(alpha, str):
-        if alpha not in NAMED:
-            raise unaccepted(
-                "alpha", alpha, f"{', '.join(map(repr, NAMED))} or a number > 0 (or 0, on a sketch)"
-            )
+        if alpha not in ("pivotal", *RIGOROUS):
+            raise unaccepted("alpha", alpha, named)
         weights = data.row_weights
         penalised = spec.terms.penalised(data.X.shape[1])
         if alpha in RIGOROUS:
@@ -136,8 +127,18 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
             scales = column_scales(data.X, weights, spec.terms.fit_intercept)
             if spec.ready is not None and spec.ready.column_scales is not None:
                 scales = scales / spec.ready.column_scales
-            if data.scales is None:
-                _warn_of_scales(scales[penalised], ready=spec.ready is not None)
+            used = scales[penalised & (scales > 0)]
+            # Columns whose scales differ by more than ten are not in the same unit.
+            if data.scales is None and len(used) and used.max() > 10.0 * used.min():
+                remedy = "make the sketch with scale=True" if spec.ready else "use standardize=True"
+                warn_user(
+                    ScaleWarning(
+                        f"the columns have standard deviations from {used.min():.3g} to "
+                        f"{used.max():.3g}, and the pivotal penalty is set by the largest, so the "
+                        f"model hardly uses the small ones; {remedy}, or choose the penalty by "
+                        "cross-validation."
+                    )
+                )
             level = SLACK * outweighing(scales, penalised, FAILURE)
         # Where nothing varies or nothing is penalised, every penalty gives the same model.
         return np.full(t, level or 1.0)
@@ -146,29 +147,10 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
     except (TypeError, ValueError):
         values = np.array([np.nan])
     if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
-        names, each = ", ".join(map(repr, NAMED)), f", or one for each of the {t} targets"
-        accepted = f"{names} or a finite number > 0 (or 0, on a sketch){each if t > 1 else ''}"
+        accepted = f"{named}, or one for each of the {t} targets" if t > 1 else named
         given = alpha if values.size <= 10 else f"an array of shape {values.shape}"
         raise unaccepted("alpha", given, accepted)
     return np.broadcast_to(values / data.penalty_unit, (t,))
-
-
-def _warn_of_scales(scales: FloatArray, ready: bool) -> None:
-    """Warn about one penalty for columns of very different scales (p,).
-
-    The remedy depends on whether the sketch was made before (`ready`).
-    """
-    used = scales[scales > 0]
-    if len(used) == 0 or used.max() <= WIDEST * used.min():
-        return
-    remedy = "make the sketch with scale=True" if ready else "use standardize=True"
-    warn_user(
-        ScaleWarning(
-            f"the columns have standard deviations from {used.min():.3g} to {used.max():.3g}, and "
-            "the pivotal penalty is set by the largest, so the model hardly uses the small ones; "
-            f"{remedy}, or choose the penalty by cross-validation."
-        )
-    )
 
 
 def convert_alpha(
@@ -219,37 +201,29 @@ def convert_alpha(
     >>> convert_alpha(2.0, n_samples=100, target="scikit-learn", residual_norm=5.0)
     0.1
     """
-    for name, value in (("source", source), ("target", target)):
-        if value not in get_args(PenaltyScale):
-            known = ", ".join(map(repr, get_args(PenaltyScale)))
-            raise unaccepted(name, value, f"one of {known}")
-    if not n_samples > 0:
+    m = n_samples
+    if not m > 0:
         raise unaccepted(
-            "n_samples",
-            n_samples,
-            "a positive number",
-            "pass the number of samples, or the sum of their weights",
+            "n_samples", m, "a positive number", "pass the number of rows, or the sum of weights"
         )
-    values = np.asarray(alpha, dtype=np.float64)
-    result = values * _unit(source, n_samples, residual_norm)
-    result = result / _unit(target, n_samples, residual_norm)
+    units: dict[str, Any] = {
+        "sketchlasso": 1.0,
+        "skglm": 1.0,
+        "pycasso": np.sqrt(m),
+        "statsmodels": 1.0 / np.sqrt(m),
+    }
+    norm = np.nan if residual_norm is None else np.asarray(residual_norm, dtype=np.float64)
+    units |= dict.fromkeys(("scikit-learn", "celer", "glmnet"), m / norm)
+    for name, package in (("source", source), ("target", target)):
+        if package not in units:
+            raise unaccepted(name, package, f"one of {', '.join(map(repr, units))}")
+        if residual_norm is None and package in ("scikit-learn", "celer", "glmnet"):
+            raise InvalidInputError(
+                f"{package!r} solves the LASSO, whose penalty corresponds to ours through the "
+                "residual at the solution; pass residual_norm=||y - X w||."
+            )
+    result = np.asarray(alpha, dtype=np.float64) * units[source] / units[target]
     return float(result) if result.ndim == 0 else result
-
-
-def _unit(package: PenaltyScale, m: float, residual_norm: ArrayLike | None) -> Any:
-    """A penalty of one in the package, in our units."""
-    if package in ("sketchlasso", "skglm"):
-        return 1.0
-    if package == "pycasso":
-        return np.sqrt(m)
-    if package == "statsmodels":
-        return 1.0 / np.sqrt(m)
-    if residual_norm is None:
-        raise InvalidInputError(
-            f"{package!r} solves the LASSO, whose penalty corresponds to ours through the "
-            "residual at the solution; pass residual_norm=||y - X w||."
-        )
-    return m / np.asarray(residual_norm, dtype=np.float64)
 
 
 def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) -> LeftOut:
@@ -260,32 +234,38 @@ def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) ->
     """
     X: Any = as_rows(data.X)
     m, n = X.shape
-    plain = spec.terms.factors(n)
-    sizes = _SizesWithout(X)
-    pivotal = isinstance(spec.alpha, str)
-    assert not pivotal or spec.alpha == "pivotal"
+    plain, ones = spec.terms.factors(n), np.ones(m)
+    means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    totals = [m * column_scales(X, ones, centred) ** 2 for centred in (False, True)]
+
+    def sizes(rows: IntArray, centred: bool) -> FloatArray:
+        """Root mean squares (r, n) of the columns over all rows but one; zero for rounding."""
+        part, total = X[rows], totals[centred]
+        entries = part if isinstance(part, np.ndarray) else part.toarray()
+        squares = np.square(entries - means if centred else entries, dtype=np.float64)
+        rest = total - (m / (m - 1) if centred else 1.0) * squares
+        return np.sqrt(np.where(rest <= 1e-12 * total, 0.0, rest) / (m - 1))
 
     def divisors(rows: IntArray) -> FloatArray:
         """What standardisation would divide the columns of `data.X` by without a row (r, n)."""
         own = sizes(rows, centred=True)
-        assert data.scales is not None
-        return np.where(own > 0, own, 1.0 / data.scales)
+        # Columns that are constant without the row have no coefficient, whatever their penalty.
+        return np.where(own > 0, own, 1.0)
 
     def factor(rows: IntArray) -> FloatArray:
         if data.scales is None:
             return np.broadcast_to(plain, (len(rows), n))
-        with np.errstate(invalid="ignore"):
-            return np.asarray(plain * divisors(rows))
+        return np.asarray(plain * divisors(rows))
 
     alpha = np.full(m, penalties(spec, data)[target])
-    if pivotal:
-        step, penalised = max(1, AT_A_TIME // n), spec.terms.penalised(n)
-        for first in range(0, m, step):
-            rows = np.arange(first, min(first + step, m))
-            own = sizes(rows, centred=spec.terms.fit_intercept)
-            own = own if data.scales is None else own / divisors(rows)
-            levels = [SLACK * outweighing(line, penalised, FAILURE) for line in own]
-            alpha[rows] = [level or 1.0 for level in levels]
+    pivotal = isinstance(spec.alpha, str)
+    # Columns that are centred and divided by their sizes are all of size one.
+    if pivotal and not (data.scales is not None and spec.terms.fit_intercept):
+        penalised = spec.terms.penalised(n)
+        for row in np.arange(m)[:, None]:
+            own = sizes(row, spec.terms.fit_intercept)
+            own = own if data.scales is None else own / divisors(row)
+            alpha[row] = SLACK * outweighing(own[0], penalised, FAILURE) or 1.0
     return LeftOut(
         X,
         data.Y[:, target],
@@ -295,29 +275,3 @@ def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) ->
         fit_intercept=spec.terms.fit_intercept,
         positive=spec.terms.positive,
     )
-
-
-class _SizesWithout:
-    """Root mean squares of the columns over all rows but one."""
-
-    def __init__(self, X: Any) -> None:
-        self._X, self._m = X, X.shape[0]
-        ones = np.ones(self._m)
-        self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        self._centred = self._m * column_scales(X, ones) ** 2
-        self._raw = self._m * column_scales(X, ones, centred=False) ** 2
-
-    def __call__(self, rows: IntArray, centred: bool) -> FloatArray:
-        """Sizes (r, n) without each of some rows; zero where only rounding is left."""
-        part = self._X[rows]
-        entries = part if isinstance(part, np.ndarray) else part.toarray()
-        values = np.asarray(entries, dtype=np.float64)
-        m, total = self._m, self._centred if centred else self._raw
-        if centred:
-            rest = total - m / (m - 1) * np.square(values - self._means)
-        else:
-            rest = total - np.square(values)
-        rounding = np.finfo(np.float64).eps
-        # Differences from a mean are as exact as the values they are differences of.
-        lost = rest <= 4 * m * rounding * total + 16 * rounding**2 * self._raw
-        return np.sqrt(np.where(lost, 0.0, rest) / (m - 1))

@@ -12,9 +12,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sketchlasso.data import MatrixLike
 from sketchlasso.estimators.base import Scored, keep_fits
 from sketchlasso.estimators.blocks import validated
-from sketchlasso.estimators.calibration import row_keys
 from sketchlasso.estimators.callbacks import reported
-from sketchlasso.estimators.intervals import PredictionIntervals
+from sketchlasso.estimators.intervals import PredictionIntervals, row_keys
 from sketchlasso.estimators.parameters import (
     Parameters,
     PenaltySearch,
@@ -59,21 +58,19 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
         self.__dict__.pop("calibration_", None)
         return data
 
-    def _with_fixed_penalty(self, target: int | None = None) -> SqrtLasso:
-        alpha, radii = self.alpha_, np.atleast_1d(self.radius_)
-        if target is not None:
-            alpha, radii = float(np.atleast_1d(alpha)[target]), radii[[target]]
-        single = SqrtLasso(alpha=alpha)
+    def _with_fixed_penalty(self, target: int) -> SqrtLasso:
+        radius = float(np.atleast_1d(self.radius_)[target])
+        single = SqrtLasso(alpha=float(np.atleast_1d(self.alpha_)[target]))
         given = parameters_of(self)
         shared = (parameters_of(single).keys() & given.keys()) - {"alpha"}
         single.set_params(**{name: given[name] for name in shared})
         if isinstance(self, PenaltySearch):
-            # One radius per model: that of the search, where it was one on a sketch.
             sketched = getattr(self, "sketch_", None) is not None
             # A search may have left out its automatic sketch for some targets.
-            sketched = sketched and not (self.sketch == "auto" and not radii.any())
-            radius = float(radii.max()) if sketched else None
-            single.set_params(radius=radius, sketch=self.sketch if sketched else None)
+            sketched = sketched and not (self.sketch == "auto" and radius == 0)
+            single.set_params(
+                radius=radius if sketched else None, sketch=self.sketch if sketched else None
+            )
         return single
 
 

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import MatrixLike, fingerprint
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.calibration import Calibration, TargetResiduals
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
+from sketchlasso.estimators.intervals import Calibration, TargetResiduals
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
 from sketchlasso.io.encoding import Encoding
 from sketchlasso.results import LinearModels, RadiusPolicy
