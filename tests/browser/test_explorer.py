@@ -4,9 +4,7 @@ Its policy forbids strings as code, so that what waits for a condition gives a f
 """
 
 import re
-from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from tests.browser.pages import wait_for_title, words_of
 from tests.explored import SUBJECTS, small_imager, small_images
@@ -18,16 +16,19 @@ pytestmark = pytest.mark.usefixtures("browser")
 
 def test_a_walk_from_word_to_word_and_back(opened):
     page = opened()
-    # Type, take the second offer with the arrow keys, see the bars.
+    # Type, and take the second offer of the list, which a browser reports as a replacement.
     page.locator("#word").press_sequentially("s")
-    options = page.get_by_role("option")
-    options.first.wait_for()
+    page.locator("#word-list option").first.wait_for(state="attached")
+    offers = page.locator("#word-list option").evaluate_all("all => all.map((one) => one.value)")
     offered = small_imager().complete("s", 8)
-    assert [text.split("\n")[0].strip() for text in options.all_inner_texts()] == offered
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    assert page.locator("#word").get_attribute("aria-activedescendant") == "word-list-1"
-    page.keyboard.press("Enter")
+    assert offers == offered
+    page.locator("#word").evaluate(
+        """(field, word) => {
+            field.value = word;
+            field.dispatchEvent(new InputEvent("input", { inputType: "insertReplacementText" }));
+        }""",
+        offered[1],
+    )
     wait_for_title(page, offered[1])
     assert words_of(page) == list(small_imager().image(offered[1]).words)
     # Click a neighbour in the bars, then one in the graph.
@@ -94,12 +95,6 @@ def test_a_weak_image_says_what_would_help(opened):
     assert weak.advice in page.locator("[data-fact=advice]").inner_text()
 
 
-def test_a_stop_word_is_named_as_such(opened):
-    page = opened("/?word=Eight", expected=["404"])
-    page.get_by_role("heading", name="“Eight” is a stop word").wait_for()
-    assert page.locator("#problem .chip").count() == 0
-
-
 def test_the_landing_page_shows_topics(opened):
     page = opened("/")
     page.locator(".topics li").first.wait_for()
@@ -117,18 +112,6 @@ def test_the_landing_page_shows_topics(opened):
     assert listed == topics.topics[0].n_documents
     page.locator("section[aria-label=Words] .chip").first.click()
     wait_for_title(page, words[0])
-
-
-def test_fifty_words_fill_the_card_of_the_graph(opened):
-    page = opened("/?word=sea&n=50")
-    page.locator("svg.graph a.ring1").first.wait_for()
-    assert page.locator("svg.graph a.ring1").count() > 40
-    # In one step: the graph is drawn again when the neighbours of its words arrive.
-    card, graph = page.evaluate(
-        "['section[aria-label=Graph]', 'svg.graph']"
-        ".map((part) => document.querySelector(part).getBoundingClientRect().height)"
-    )
-    assert graph > 0.5 * card
 
 
 def test_sliders_solve_again_and_the_link_keeps_the_view(opened):
@@ -149,10 +132,7 @@ def test_sliders_solve_again_and_the_link_keeps_the_view(opened):
     assert page.locator("#penalty-said").inner_text().endswith("0.5")
     assert words_of(page) == list(wanted.words)
 
-    page.locator("#copy").click()
-    page.get_by_text("Copied.").wait_for()
-    link = page.locator("#link").input_value()
-    assert link == page.url
+    link = page.url
     assert "penalty=0.5" in link
     other = opened(link)
     assert words_of(other) == words_of(page)
@@ -165,19 +145,6 @@ def test_sliders_solve_again_and_the_link_keeps_the_view(opened):
         "() => document.querySelector('[data-fact=nonzero]').textContent === '4 words'"
     )
     assert "penalty" not in page.url
-
-
-def test_the_link_can_be_copied_where_the_clipboard_is_forbidden(opened):
-    page = opened("/?word=sea")
-    words_of(page)
-    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
-    page.evaluate("document.execCommand = () => false")
-    page.locator("#copy").click()
-    page.get_by_text("to copy it").wait_for()
-    assert page.evaluate("document.activeElement.id") == "link"
-    selected = "[link.selectionStart, link.selectionEnd, link.value.length]"
-    start, end, length = page.evaluate(selected)
-    assert (start, end) == (0, length)
 
 
 def test_leaving_words_out_and_positive_words_only(opened):
@@ -302,14 +269,7 @@ def test_the_keyboard_is_enough(opened):
     words_of(page)
     page.locator("body").press("/")
     assert page.evaluate("document.activeElement.id") == "word"
-    page.keyboard.press("Escape")
-    assert page.locator("#word").input_value() == ""
-    page.keyboard.type("vio")
-    page.get_by_role("option").first.wait_for()
-    assert page.locator("#word").get_attribute("aria-expanded") == "true"
-    page.keyboard.press("Escape")
-    assert page.locator("#word-list").is_hidden()
-    page.keyboard.type("lin")
+    page.keyboard.type("violin")
     page.keyboard.press("Enter")
     wait_for_title(page, "violin")
     first = words_of(page)[0]
@@ -359,35 +319,6 @@ def contrast(page, selector):
     return high / low
 
 
-def test_the_theme_follows_the_system_until_it_is_chosen(opened):
-    paper = "getComputedStyle(document.body).backgroundColor"
-    page = opened("/?word=sea", color_scheme="dark")
-    dark = page.evaluate(paper)
-    page.emulate_media(color_scheme="light")
-    page.get_by_role("button", name="Change to the dark theme").wait_for()
-    assert page.evaluate(paper) != dark
-    page.emulate_media(color_scheme="dark")
-    page.get_by_role("button", name="Change to the light theme").click()
-    light = page.evaluate(paper)
-    assert light != dark
-    page.reload()
-    assert page.evaluate(paper) == light
-    assert opened("/?word=sea", color_scheme="light").evaluate(paper) == light
-
-
-def test_a_server_that_goes_away_and_comes_back(opened):
-    page = opened("/?word=sea", expected=["Failed to load", "net::"])
-    words_of(page)
-    page.context.set_offline(True)
-    page.locator("#n").fill("3")
-    page.get_by_role("alert").wait_for()
-    assert page.locator("#gone").is_visible()
-    page.context.set_offline(False)
-    page.get_by_role("button", name="Try now").click()
-    page.locator("#gone").wait_for(state="hidden")
-    page.wait_for_function("() => document.querySelectorAll('ol.bars .row').length === 3")
-
-
 def test_less_motion_where_it_is_wanted(opened):
     page = opened("/?word=sea", reduced_motion="reduce")
     words_of(page)
@@ -395,37 +326,3 @@ def test_less_motion_where_it_is_wanted(opened):
         "bar => getComputedStyle(bar).transitionDuration"
     )
     assert duration == "0s"
-
-
-def test_pictures_are_saved_as_files_that_need_no_page(opened):
-    read = pytest.importorskip("matplotlib.image").imread
-    page = opened("/?word=piano")
-    page.wait_for_selector("svg.graph .ring2")
-    drawn = page.locator("svg.graph text").all_text_contents()
-    with page.expect_download() as svg:
-        page.get_by_role("button", name="Save the picture as SVG").click()
-    root = ElementTree.parse(svg.value.path()).getroot()
-    assert svg.value.suggested_filename == "piano.svg"
-    space = {"svg": "http://www.w3.org/2000/svg"}
-    assert [text.text for text in root.findall(".//svg:text", space)] == drawn
-    lines = root.findall(".//svg:line", space)
-    assert lines and all(line.get("stroke", "").startswith("rgb") for line in lines)
-    assert not any(node.get("href") or node.get("class") for node in root.iter())
-    width, height = int(root.get("width")), int(root.get("height"))
-    saved = [("piano.png", (2 * width, 2 * height))]
-    with page.expect_download() as png:
-        page.get_by_role("button", name="Save the picture as PNG").click()
-    files = [png.value]
-    page.goto("/?view=map")
-    page.wait_for_selector(".groups li")
-    size = page.locator(".map canvas").bounding_box()
-    saved.append(("map.png", (round(size["width"]), round(size["height"]))))
-    with page.expect_download() as png:
-        page.get_by_role("button", name="Save the picture as PNG").click()
-    files.append(png.value)
-    for (name, shape), file in zip(saved, files, strict=True):
-        pixels = read(file.path(), format="png")
-        assert (file.suggested_filename, pixels.shape[1::-1]) == (name, shape)
-        # One number per pixel: rows would be sorted for seconds.
-        colours = np.round(255 * pixels).astype(np.int64) @ (256 ** np.arange(4))
-        assert len(np.unique(colours)) > 20

@@ -75,7 +75,7 @@ def test_no_word_of_the_whole_map_lies_under_its_buttons(opened, width):
             const { MapCanvas } = await import("/static/map-canvas.js");
             const { mapBox } = await import("/static/map-box.js");
             const canvas = document.createElement("canvas");
-            document.getElementById("panels").replaceChildren(...mapBox(canvas, () => null));
+            document.getElementById("panels").replaceChildren(mapBox(canvas, () => null));
             const corners = [[-1, -1], [1, -1], [1, 1], [-1, 1]];
             const nodes = corners.map(([x, y]) => ({ word: " ", x, y, size: 1, community: 0 }));
             new MapCanvas(canvas, { nodes, edges: [] }, [], { onSelect() {}, onMove() {} }).draw();

@@ -18,15 +18,8 @@ if TYPE_CHECKING:
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
 
-PALETTE = COLOURS
-DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
 # The penalty of a model has this style in every plot.
 CHOSEN: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2}
-SIZE = (7.2, 4.2)
-COUNTS_SHOWN, COUNT_WIDTH = 7, 34.0  # along the top: at most, and points that four digits need
-LONGEST = 28  # characters of a label
-LINE_HEIGHT = 1.3  # in font sizes
-BELOW = 4.5  # distance of a legend from the axes above it, in font sizes
 # Fonts for scripts that Matplotlib's own font does not have; the installed ones are used.
 FONTS = (
     "Noto Sans CJK SC",
@@ -41,7 +34,7 @@ FONTS = (
 )
 
 
-def start(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+def start(ax: Axes | None, size: tuple[float, float] = (7.2, 4.2)) -> Axes:
     """Return the axes to draw on: those given, else those of a new figure."""
     try:
         from matplotlib.axes import Axes as AxesType
@@ -62,12 +55,7 @@ def start(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
 
 def hue(number: int) -> str:
     """Return the colour of the series with this number."""
-    return PALETTE[number % len(PALETTE)]
-
-
-def dash(number: int) -> Any:
-    """Return the line style of a series: another one each time the colours start again."""
-    return DASHES[number // len(PALETTE) % len(DASHES)]
+    return COLOURS[number % len(COLOURS)]
 
 
 def ink(ax: Axes) -> Any:
@@ -76,7 +64,7 @@ def ink(ax: Axes) -> Any:
 
 
 def check_index(name: str, value: int, count: int) -> int:
-    """Return a place in a list of `count`, counted from the end if negative."""
+    """Return a position in a list of `count`, counted from the end if negative."""
     if not is_whole(value) or not -count <= value < count:
         raise InvalidInputError(f"{name} must be an integer from 0 to {count - 1}, not {value!r}.")
     return int(value) % count
@@ -132,15 +120,14 @@ def penalty_axis(ax: Axes, alphas: ArrayLike) -> None:
 
 def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike, label: str) -> None:
     """Write counts (a,) along the top, at some of the alphas (a,)."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+    from matplotlib.ticker import NullLocator
 
-    shown_at_most = int(np.clip(extent_in_points(ax)[0] / COUNT_WIDTH, 2, COUNTS_SHOWN))
-    where = np.geomspace(alphas[0], alphas[-1], shown_at_most)
+    # Four digits need 34 points.
+    at_most = int(np.clip(extent_in_points(ax)[0] / 34.0, 2, 7))
+    where = np.geomspace(alphas[0], alphas[-1], at_most)
     shown = np.unique(np.abs(np.log(alphas[:, None] / where)).argmin(axis=0))
     top = ax.secondary_xaxis("top")
-    top.xaxis.set_major_locator(FixedLocator(alphas[shown].tolist()))
-    values = np.asarray(counts)[shown]
-    top.xaxis.set_major_formatter(FixedFormatter([f"{value:.0f}" for value in values]))
+    top.set_xticks(alphas[shown], [f"{value:.0f}" for value in np.asarray(counts)[shown]])
     top.xaxis.set_minor_locator(NullLocator())
     top.set_xlabel(label)
     top.xaxis.label.set_color(ink(ax))
@@ -149,12 +136,16 @@ def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike, label: str) -> N
 
 def ranked_lines(ax: Axes, alphas: FloatArray, values: FloatArray, **line_kw: Any) -> list[Any]:
     """Draw the columns of values (a, l) against alphas (a,), each in its own style."""
-    single = {"marker": "o"} if len(alphas) == 1 else {}
-    styles = [{"color": hue(rank), "linestyle": dash(rank)} for rank in range(values.shape[1])]
-    return [
-        ax.plot(alphas, line, **{**style, **single, **line_kw})[0]
-        for line, style in zip(values.T, styles, strict=True)
-    ]
+    dashes = ("-", (0, (5, 1.5)), (0, (1, 1)))
+    lines = []
+    for rank, line in enumerate(values.T):
+        # Another style each time the colours start again.
+        dash = dashes[rank // len(COLOURS) % len(dashes)]
+        style: dict[str, Any] = {"color": hue(rank), "linestyle": dash}
+        if len(alphas) == 1:
+            style["marker"] = "o"
+        lines += ax.plot(alphas, line, **{**style, **line_kw})
+    return lines
 
 
 def faint_lines(ax: Axes, alphas: FloatArray, values: FloatArray, shade: float) -> None:
@@ -169,19 +160,19 @@ def faint_lines(ax: Axes, alphas: FloatArray, values: FloatArray, shade: float) 
 def legend(ax: Axes, handles: Sequence[Any], title: str | None = None) -> None:
     """Draw a legend below the axes, where it hides nothing."""
     columns = 1 if extent_in_points(ax)[0] < 300 else 2
-    drawn = ax.legend(
+    box = ax.legend(
         handles=handles,
         title=title,
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
-        borderaxespad=BELOW,
+        borderaxespad=4.5,
         ncols=min(columns, len(handles)),
         frameon=False,
         fontsize="small",
         title_fontsize="small",
         labelcolor=ink(ax),
     )
-    drawn.get_title().set_color(ink(ax))
+    box.get_title().set_color(ink(ax))
 
 
 def labels_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -192,47 +183,53 @@ def labels_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
     from matplotlib import font_manager, rcParams
 
     families = list(rcParams["font.family"])
-    short = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in names]
-    wanted = {character for name in short for character in name if ord(character) > 127}
-    if wanted:
+    short = [name if len(name) <= 28 else f"{name[:27]}…" for name in names]
+    missing = {character for name in short for character in name if ord(character) > 127}
+    if missing:
         installed = set(font_manager.get_font_names())
         families += [family for family in FONTS if family in installed]
         for family in families:
-            font = font_manager.get_font(
-                font_manager.findfont(font_manager.FontProperties(family=[family]))
-            )
-            wanted -= set(map(chr, font.get_charmap()))
-    if wanted:
-        some = "".join(sorted(wanted)[:10])
+            path = font_manager.findfont(font_manager.FontProperties(family=[family]))
+            missing -= set(map(chr, font_manager.get_font(path).get_charmap()))
+    if missing:
+        some = "".join(sorted(missing)[:10])
         warn_user(
             SketchlassoWarning(
-                f"no installed font has {len(wanted)} characters of the names ({some}), so the "
+                f"no installed font has {len(missing)} characters of the names ({some}), so the "
                 "plot shows question marks; install a font that has them, such as one of Noto."
             )
         )
-        short = ["".join("?" if c in wanted else c for c in name) for name in short]
+        short = ["".join("?" if c in missing else c for c in name) for name in short]
     return list(map(as_drawn, short)), families
 
 
 def name_line_ends(ax: Axes, lines: Sequence[Any], names: Sequence[str]) -> None:
     """Name lines right of the axes, each as near to its end as the other labels allow."""
+    from sklearn.isotonic import isotonic_regression
+
     if not lines:
         return
     texts, families = labels_of(names)
     settle(ax)
-    size = small()
-    ends = [(float(line.get_xdata()[-1]), float(line.get_ydata()[-1])) for line in lines]
-    wanted = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
-    height = LINE_HEIGHT * size / extent_in_points(ax)[1]
-    for text, end, line, place in zip(texts, ends, lines, spread(wanted, height), strict=True):
+    ends = np.array([(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines], dtype=float)
+    heights = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
+    # Places in [0, 1] in the order of the ends and a line apart, by least squares: the i-th place
+    # less i distances comes from isotonic regression.
+    distance = min(1.3 * small() / extent_in_points(ax)[1], 1.0 / max(len(lines) - 1, 1))
+    order = np.argsort(heights, kind="stable")
+    steps = distance * np.arange(len(lines))
+    room = max(0.0, 1.0 - steps[-1])
+    places = np.empty(len(lines))
+    places[order] = steps + isotonic_regression(heights[order] - steps, y_min=0.0, y_max=room)
+    for text, end, line, place in zip(texts, ends, lines, places, strict=True):
         leader = {"arrowstyle": "-", "color": line.get_color(), "linewidth": 0.9, "shrinkB": 0.0}
         ax.annotate(
             text,
-            xy=end,
+            xy=tuple(end),
             xytext=(1.04, place),
             textcoords="axes fraction",
             va="center",
-            fontsize=size,
+            fontsize=small(),
             fontfamily=families,
             color=ink(ax),
             annotation_clip=False,
@@ -240,32 +237,15 @@ def name_line_ends(ax: Axes, lines: Sequence[Any], names: Sequence[str]) -> None
         )
 
 
-def spread(wanted: FloatArray, distance: float) -> FloatArray:
-    """Return places in [0, 1] at least `distance` apart, as near as possible to the wanted ones.
-
-    The i-th place less i distances comes from isotonic regression, least squares under the order.
-    """
-    from sklearn.isotonic import isotonic_regression
-
-    count = len(wanted)
-    distance = min(distance, 1.0 / max(count - 1, 1))
-    order = np.argsort(wanted, kind="stable")
-    steps = distance * np.arange(count)
-    places = np.empty(count)
-    places[order] = steps + isotonic_regression(
-        wanted[order] - steps, y_min=0.0, y_max=max(0.0, 1.0 - distance * (count - 1))
-    )
-    return places
-
-
 def name_points(ax: Axes, points: FloatArray, names: Sequence[str]) -> None:
-    """Name points (l, 2), the most important first, where a label does not cover another."""
+    """Name points (l, 2), the most important first, inside the axes and not over other labels."""
     from matplotlib.patheffects import withStroke
 
     texts, families = labels_of(names)
     settle(ax)
     renderer = ax.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     halo = [withStroke(linewidth=2.5, foreground=ax.get_facecolor(), alpha=0.9)]
+    frame = ax.get_window_extent(renderer)
     taken: list[Any] = []
     for text, point in zip(texts, points, strict=True):
         for side, up in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
@@ -282,7 +262,8 @@ def name_points(ax: Axes, points: FloatArray, names: Sequence[str]) -> None:
                 path_effects=halo,
             )
             box = label.get_window_extent(renderer)
-            if not any(box.overlaps(other) for other in taken):
+            inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and box.y1 <= frame.y1
+            if inside and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
                 break
             label.remove()

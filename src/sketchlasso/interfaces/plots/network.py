@@ -12,9 +12,6 @@ from sketchlasso.interfaces import colour_of, marker_of
 from sketchlasso.interfaces.plots import canvas
 from sketchlasso.interfaces.plots.canvas import Axes, ink
 
-WIDEST, THINNEST = 3.0, 0.4  # links, in points
-LARGEST, SMALLEST = 160.0, 14.0  # nodes, in square points
-
 
 def plot_network(
     graph: Any,
@@ -64,42 +61,36 @@ def plot_network(
     links = sl.graphs.links_of(shown)
     groups = np.array(list(sl.graphs.communities(shown, random_state=random_state).values()))
     ax = canvas.start(ax, (7.2, 6.0))
+    from matplotlib.collections import LineCollection
+
     ax.set_aspect("equal")
     ax.set_axis_off()
-    _draw_links(ax, places[links.edges], links.weights)
+    strength = np.abs(links.weights)
+    widths = 0.4 + 2.6 * strength / max(float(strength.max(initial=0.0)), 1e-300)  # points
+    drawn = []
+    for sign, word, style in ((1, "positive", "-"), (-1, "negative", (0, (4, 2)))):
+        alike = np.sign(links.weights) == sign
+        lines = LineCollection(
+            list(places[links.edges[alike]]),
+            linewidths=widths[alike],
+            linestyles=[style],
+            colors=ink(ax),
+            alpha=0.45,
+            label=f"{word} ({np.count_nonzero(alike)} links)",
+            zorder=2,
+        )
+        ax.add_collection(lines)
+        drawn += [lines] if alike.any() else []
+    canvas.legend(ax, drawn)
     degrees = links.degrees
-    sizes = SMALLEST + (LARGEST - SMALLEST) * degrees / max(1, int(degrees.max(initial=1)))
+    sizes = 14.0 + 146.0 * degrees / max(1, int(degrees.max(initial=1)))  # square points
     for group in np.unique(groups).tolist():
-        own = groups == group
-        kind: dict[str, Any] = {"s": sizes[own], "linewidths": 0.5, "edgecolors": ink(ax)}
+        members = groups == group
+        kind: dict[str, Any] = {"s": sizes[members], "linewidths": 0.5, "edgecolors": ink(ax)}
         kind |= {"color": colour_of(group), "marker": marker_of(group), "zorder": 3}
-        ax.scatter(*places[own].T, **{**kind, **scatter_kw})
+        ax.scatter(*places[members].T, **{**kind, **scatter_kw})
     ax.margins(0.08)
     ax.autoscale_view()
     most = np.argsort(-degrees, kind="stable")[:top]
     canvas.name_points(ax, places[most], [links.names[place] for place in most])
     return ax
-
-
-def _draw_links(ax: Axes, ends: Any, weights: Any) -> None:
-    """Draw links between ends (l, 2, 2), positive and negative ones in two styles."""
-    from matplotlib.collections import LineCollection
-
-    sizes = np.abs(weights)
-    widths = THINNEST + (WIDEST - THINNEST) * sizes / max(float(sizes.max(initial=0.0)), 1e-300)
-    drawn = []
-    for sign, word, style in ((1, "positive", "-"), (-1, "negative", (0, (4, 2)))):
-        chosen = np.sign(weights) == sign
-        label = f"{word} ({np.count_nonzero(chosen)} links)"
-        lines = LineCollection(
-            list(ends[chosen]),
-            linewidths=widths[chosen],
-            linestyles=[style],
-            colors=ink(ax),
-            alpha=0.45,
-            label=label,
-            zorder=2,
-        )
-        ax.add_collection(lines)
-        drawn += [lines] if chosen.any() else []
-    canvas.legend(ax, drawn)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,20 +14,6 @@ from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.interfaces.plots import canvas
 from sketchlasso.interfaces.plots.canvas import Axes, ink
 from sketchlasso.types import FloatArray
-
-ALPHAS = 100  # as in sqrt_lasso_path
-# Unnamed lines are fainter where there are more than this.
-CROWD = 40
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """Models of one response and one radius along penalties (a,): coefficients (a, n)."""
-
-    alphas: FloatArray
-    coef: Any
-    used: float | None = None  # the penalty of a model
-    standardized: bool = False
 
 
 def plot_path(
@@ -71,8 +56,9 @@ def plot_path(
     -------
     matplotlib Axes
     """
+    used = None
     if isinstance(source, sl.Path):
-        line = _line_of_path(source, response, radius)
+        alphas, coef = _of_path(source, response, radius)
     elif not (hasattr(source, "get_params") and hasattr(source, "coef_")):
         raise InvalidInputError(
             f"source must be a Path or a fitted estimator, not a {type(source).__name__}."
@@ -83,59 +69,51 @@ def plot_path(
             "from sqrt_lasso_path."
         )
     else:
-        line = _line_of_estimator(source, X, y, response)
+        alphas, coef, used = _of_estimator(source, X, y, response)
     names = canvas.feature_labels(
-        feature_names, line.coef.shape[1], getattr(source, "feature_names_in_", None)
+        feature_names, coef.shape[1], getattr(source, "feature_names_in_", None)
     )
-    return draw_path(line, names, top, ax, **line_kw)
-
-
-def draw_path(line: Line, names: Sequence[str], top: int, ax: Axes | None, **line_kw: Any) -> Axes:
-    """Draw a line of models; the largest coefficients are named."""
     top = canvas.check_top(top)
-    chosen = [] if line.used is None else [line.used]
-    shown = canvas.check_penalties(np.append(line.alphas, chosen))
+    shown = canvas.check_penalties(alphas if used is None else np.append(alphas, used))
     ax = canvas.start(ax)
     canvas.penalty_axis(ax, shown)
-    columns = np.unique(line.coef.indices)
-    values = line.coef[:, columns].toarray()
+    columns = np.unique(coef.indices)
+    values = coef[:, columns].toarray()
     size = np.abs(values).max(axis=0, initial=0.0)
-    if line.used is not None:
-        size = np.abs(values[np.abs(np.log(line.alphas / line.used)).argmin()])
+    if used is not None:
+        size = np.abs(values[np.abs(np.log(alphas / used)).argmin()])
+        ax.axvline(used, color=ink(ax), **canvas.CHOSEN)
     named = np.argsort(-size, kind="stable")[: min(top, np.count_nonzero(size))]
     others = np.delete(values, named, axis=1)
     # Many lines together would look black.
-    shade = max(0.06, 0.35 * min(1.0, (CROWD / max(others.shape[1], 1)) ** 0.6))
-    canvas.faint_lines(ax, line.alphas, others, shade)
+    shade = max(0.06, 0.35 * min(1.0, (40 / max(others.shape[1], 1)) ** 0.6))
+    canvas.faint_lines(ax, alphas, others, shade)
     ax.axhline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
-    lines = canvas.ranked_lines(ax, line.alphas, values[:, named], **line_kw)
-    if line.used is not None:
-        ax.axvline(line.used, color=ink(ax), **canvas.CHOSEN)
-    ax.set_ylabel("effect of one standard deviation" if line.standardized else "coefficient")
+    lines = canvas.ranked_lines(ax, alphas, values[:, named], **line_kw)
+    ax.set_ylabel("coefficient" if used is None else "effect of one standard deviation")
     low, high = min(0.0, values.min(initial=0.0)), max(0.0, values.max(initial=0.0))
     air = 0.04 * (high - low) or 1.0
     ax.set_ylim(float(low - air), float(high + air))
-    counts = np.diff(line.coef.indptr)
-    canvas.count_axis(ax, line.alphas, counts, "non-zero coefficients")
+    canvas.count_axis(ax, alphas, np.diff(coef.indptr), "non-zero coefficients")
     canvas.name_line_ends(ax, lines, [names[columns[place]] for place in named])
     return ax
 
 
-def _line_of_path(path: sl.Path, response: int, radius: int) -> Line:
-    """Take the models of one response and radius from a path."""
+def _of_path(path: sl.Path, response: int, radius: int) -> tuple[FloatArray, Any]:
+    """Return penalties (a,) and coefficients (a, n) of one response and radius of a path."""
     responses, radii, count = path.alphas.shape
     response = canvas.check_index("response", response, responses)
     radius = canvas.check_index("radius", radius, radii)
     first = (response * radii + radius) * count
-    coef = path.models.coef[first : first + count]
-    return Line(path.alphas[response, radius], coef)
+    return path.alphas[response, radius], path.models.coef[first : first + count]
 
 
-def _line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> Line:
+def _of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[FloatArray, Any, float]:
     """Solve for all penalties as a fitted estimator would, on its sketch, at the radius it used.
 
     X (m, n) and y (m,) or (m, t) are those of the fit, which had no sample weights; `response` is
-    a target or class.
+    a target or class. Returns penalties (a,), effects of one standard deviation (a, n), and the
+    penalty used.
     """
     from sklearn.preprocessing import StandardScaler
 
@@ -144,7 +122,6 @@ def _line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> Line:
     values = np.asarray(y)
     if hasattr(estimator, "classes_"):
         values = class_signs(values, estimator.classes_)
-    target = values.reshape(len(values), -1)[:, response].astype(np.float64)
     sketch = getattr(estimator, "sketch_", None)
     if response and sketch is not None and sketch.response_rank:
         raise InvalidInputError(
@@ -152,33 +129,30 @@ def _line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> Line:
             "from sqrt_lasso_path."
         )
     rows: Any = X if hasattr(X, "tocsr") else np.asarray(X)
-    deviations = StandardScaler(with_mean=False).fit(rows).scale_
-    scales = deviations if estimator.standardized_ else np.ones_like(deviations)
+    scaler = StandardScaler(with_mean=False).fit(rows)
+    standardized = estimator.standardized_
+    factor = estimator.penalty_factor
+    if hasattr(estimator, "loadings_"):  # those of rigorous penalties
+        loadings = np.atleast_2d(estimator.loadings_)[response]
+        loadings = loadings / scaler.scale_ if standardized else loadings
+        factor = loadings if factor is None else loadings * np.asarray(factor, dtype=np.float64)
     grid = getattr(estimator, "alphas_", None)
     path = sl.sqrt_lasso_path(
-        StandardScaler(with_mean=False).fit_transform(rows) if estimator.standardized_ else rows,
-        target,
+        scaler.transform(rows) if standardized else rows,
+        values.reshape(len(values), -1)[:, response].astype(np.float64),
         sketch,
-        alphas=ALPHAS if grid is None else np.atleast_2d(grid)[response],
+        alphas=100 if grid is None else np.atleast_2d(grid)[response],
         radius=None if sketch is None else float(np.atleast_1d(estimator.radius_)[response]),
         fit_intercept=estimator.fit_intercept,
-        penalty_factor=_factors(estimator, response, scales),
+        penalty_factor=factor,
         positive=estimator.positive,
         solver=estimator.solver,
         settings=sl.Settings(tol=estimator.tol),
     )
-    line = _line_of_path(path, 0, 0)
-    line.coef.data *= (deviations / scales)[line.coef.indices]
-    return Line(line.alphas, line.coef, float(used[response]), standardized=True)
-
-
-def _factors(estimator: Model, response: int, scales: FloatArray) -> Any:
-    """Return penalty factors of one response, with the loadings of rigorous penalties."""
-    if not hasattr(estimator, "loadings_"):
-        return estimator.penalty_factor
-    loadings = np.atleast_2d(estimator.loadings_)[response] / scales
-    factor = estimator.penalty_factor
-    return loadings if factor is None else loadings * np.asarray(factor, dtype=np.float64)
+    alphas, coef = _of_path(path, 0, 0)
+    if not standardized:
+        coef.data *= scaler.scale_[coef.indices]
+    return alphas, coef, float(used[response])
 
 
 def plot_stability(

@@ -14,10 +14,6 @@ from sketchlasso.interfaces.plots import canvas
 from sketchlasso.interfaces.plots.canvas import Axes, hue, ink
 from sketchlasso.types import FloatArray, is_number
 
-SHOWN = 20  # features, by default
-# p-values below this are drawn as this; smaller doubles lose precision.
-SMALLEST = 1e-300
-
 
 def _one_response(inference: object, response: int) -> Callable[[FloatArray], FloatArray]:
     """Return a function that takes one response (c,) of the arrays of an inference."""
@@ -35,7 +31,7 @@ def plot_forest(
     inference: sl.inference.Desparsified | sl.inference.TreatmentEffects,
     *,
     level: float = 0.95,
-    top: int = SHOWN,
+    top: int = 20,
     simultaneous: bool = False,
     feature_names: Sequence[str] | None = None,
     response: int = 0,
@@ -135,7 +131,8 @@ def plot_volcano(
     p_value = one(inference.p_value)
     named = np.argsort(p_value, kind="stable")[: canvas.check_top(top)]
     discovered = one(inference.adjusted(adjustment)) <= cutoff
-    points = np.column_stack([one(inference.estimate), -np.log10(np.maximum(p_value, SMALLEST))])
+    # Smaller doubles lose precision.
+    points = np.column_stack([one(inference.estimate), -np.log10(np.maximum(p_value, 1e-300))])
     groups = [
         (chosen, f"adjusted p {sign} {cutoff:g} ({np.count_nonzero(chosen)})", marker)
         for chosen, sign, marker in ((~discovered, ">", "o"), (discovered, "<=", "^"))

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces import Search
 from sketchlasso.interfaces.plots import canvas
 from sketchlasso.interfaces.plots.canvas import Axes, hue, ink
 from sketchlasso.types import FloatArray
-
-# Grids of radii at which every penalty gives w = 0 have penalties far below this.
-NO_PENALTY = 1e-200
-# Errors that vary by more than this factor look flat on a linear scale.
-FLAT = 10.0
-WORDS = {"mse": "MSE", "mae": "MAE", "r2": "R²", "f1": "F1", "auc": "AUC"}
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """Scores of one response: rows are radii, columns penalties, the largest penalty first."""
-
-    alphas: FloatArray  # (r, a)
-    mean: FloatArray  # (r, a)
-    standard_error: FloatArray  # (r, a)
-    n_nonzero: FloatArray  # (r, a), mean of the folds
-    radii: tuple[str, ...]
-    chosen: int  # row
-    marks: tuple[tuple[str, float], ...]  # words and penalties; the first is of the model
-    metric: str
 
 
 def over_folds(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -76,116 +54,70 @@ def plot_cv(
     matplotlib Axes
     """
     if isinstance(source, sl.CrossValidation):
-        curves = _of_cross_validation(source, metric, response)
+        metric = metric or source.first_metric
+        if metric not in source.scores:
+            scored = ", ".join(map(repr, source.scores))
+            raise InvalidInputError(f"metric must be one of {scored}, not {metric!r}.")
+        response = canvas.check_index("response", response, len(source.alphas))
+        best = source.best(metric, response)
+        marks = {"min": best.alpha, "1se": source.best(metric, response, rule="1se").alpha}
+        used, row, count = "min", best.radius_index, ""
+        radii = [str(radius) for radius in source.radii]
+        alphas, means = source.alphas[response], source.mean(metric)[response]
+        error = source.standard_error(metric)[response, row]
     elif hasattr(source, "score_path_"):
         if metric not in (None, source.scoring):
             raise InvalidInputError(
                 f"metric must be {source.scoring!r}, the one that the estimator keeps, not "
                 f"{metric!r}; leave it out, or pass what cross_validate returns."
             )
-        curves = _of_estimator(source, response)
+        metric, used, row = source.scoring, source.selection, 0
+        response = canvas.check_index("response", response, np.size(source.alpha_min_))
+        rules = {"min": source.alpha_min_, "1se": source.alpha_1se_}
+        marks = {rule: float(np.ravel(alpha)[response]) for rule, alpha in rules.items()}
+        count = f", {np.count_nonzero(np.atleast_2d(source.coef_)[response])} non-zero"
+        radii = [f"{np.ravel(source.radius_)[response]:.3g}"]
+        alphas = np.atleast_2d(source.alphas_)[[response]]
+        paths = np.asarray(source.score_path_)
+        mean, error = over_folds(paths if paths.ndim == 2 else paths[response])
+        means = mean[None]
     else:
         raise InvalidInputError(
             "source must be a CrossValidation or a fitted SqrtLassoCV or SqrtLassoClassifierCV, "
             f"not a {type(source).__name__}."
         )
-    return _draw(curves, ax, line_kw)
-
-
-def _draw(curves: Curves, ax: Axes | None, line_kw: dict[str, Any]) -> Axes:
-    # Radii so large that w = 0 throughout are left out.
-    others = [
-        row
-        for row in range(len(curves.radii))
-        if row != curves.chosen and curves.alphas[row].max() > NO_PENALTY
-    ]
-    shown = canvas.check_penalties(curves.alphas[[curves.chosen, *others]])
+    # At radii so large that w = 0 throughout, penalties are far below this.
+    others = [other for other in range(len(radii)) if other != row and alphas[other].max() > 1e-200]
+    shown = canvas.check_penalties(alphas[[row, *others]])
     ax = canvas.start(ax)
     canvas.penalty_axis(ax, shown)
     handles = []
-    for place, row in enumerate(others):
-        tried = np.isfinite(curves.mean[row])
+    # Penalties that a search left out have no score; the lines skip them.
+    for number, other in enumerate(others, start=2):
+        tried = np.isfinite(means[other])
         handles += ax.plot(
-            curves.alphas[row][tried],
-            curves.mean[row][tried],
-            color=hue(2 + place),
+            alphas[other][tried],
+            means[other][tried],
+            color=hue(number),
             linewidth=1.1,
             alpha=0.7,
-            label=f"radius {curves.radii[row]}",
+            label=f"radius {radii[other]}",
         )
-    # Penalties that a search left out have no score; the line skips them.
-    tried = np.isfinite(curves.mean[curves.chosen])
-    alphas, mean = curves.alphas[curves.chosen, tried], curves.mean[curves.chosen, tried]
-    error = curves.standard_error[curves.chosen, tried]
-    label = f"radius {curves.radii[curves.chosen]}, chosen"
-    style: dict[str, Any] = {"marker": "o"} if len(alphas) == 1 else {}
-    style |= {"color": hue(0), "linewidth": 2.0, "zorder": 3, "label": label, **line_kw}
-    (line,) = ax.plot(alphas, mean, **style)
-    ax.fill_between(
-        alphas, mean - error, mean + error, color=line.get_color(), alpha=0.25, linewidth=0
-    )
-    styles = (canvas.CHOSEN, {"linestyle": ":", "linewidth": 1.2})
-    marks = [
-        ax.axvline(alpha, color=ink(ax), label=words, **kind)
-        for (words, alpha), kind in zip(curves.marks, styles, strict=True)
-    ]
-    if curves.metric in ("mse", "mae") and 0 < FLAT * np.nanmin(mean) < np.nanmax(mean):
+    tried = np.isfinite(means[row])
+    x, mean, error = alphas[row, tried], means[row, tried], error[tried]
+    style: dict[str, Any] = {"color": hue(0), "linewidth": 2.0, "zorder": 3}
+    style |= {"label": f"radius {radii[row]}, chosen", "marker": "o" if len(x) == 1 else ""}
+    (line,) = ax.plot(x, mean, **{**style, **line_kw})
+    ax.fill_between(x, mean - error, mean + error, color=line.get_color(), alpha=0.25, linewidth=0)
+    lines = []
+    for rule in sorted(marks, key=lambda rule: rule != used):
+        label = rf"selection {rule}: $\alpha$ = {marks[rule]:.3g}{count if rule == used else ''}"
+        kind = canvas.CHOSEN if rule == used else {"linestyle": ":", "linewidth": 1.2}
+        lines.append(ax.axvline(marks[rule], color=ink(ax), label=label, **kind))
+    # Errors that vary by more than a factor of ten look flat on a linear scale.
+    if metric in ("mse", "mae") and 0 < 10 * np.nanmin(mean) < np.nanmax(mean):
         ax.set_yscale("log")
-    ax.set_ylabel(f"held-out {WORDS.get(curves.metric, curves.metric)} ± 1 SE")
-    counts = curves.n_nonzero[curves.chosen, tried]
-    canvas.count_axis(ax, alphas, counts, "non-zero, mean of folds")
-    canvas.legend(ax, [*marks, *([line] if handles else []), *handles])
+    words = {"mse": "MSE", "mae": "MAE", "r2": "R²", "f1": "F1", "auc": "AUC"}
+    ax.set_ylabel(f"held-out {words.get(metric, metric)}\n± 1 SE")
+    canvas.legend(ax, [*lines, *([line] if handles else []), *handles])
     return ax
-
-
-def _of_cross_validation(search: sl.CrossValidation, metric: Any, response: int) -> Curves:
-    """Take one response, every radius."""
-    name = metric or search.first_metric
-    if name not in search.scores:
-        scored = ", ".join(repr(key) for key in search.scores)
-        raise InvalidInputError(f"metric must be one of {scored}, not {metric!r}.")
-    response = canvas.check_index("response", response, len(search.alphas))
-    best = search.best(name, response)
-    careful = search.best(name, response, rule="1se")
-    return Curves(
-        alphas=search.alphas[response],
-        mean=search.mean(name)[response],
-        standard_error=search.standard_error(name)[response],
-        n_nonzero=search.n_nonzero[:, response].mean(axis=0),
-        radii=tuple(str(radius) for radius in search.radii),
-        chosen=best.radius_index,
-        marks=(_mark("min", best.alpha), _mark("1se", careful.alpha)),
-        metric=name,
-    )
-
-
-def _of_estimator(estimator: Search, response: int) -> Curves:
-    """Take the search of an estimator, which keeps the scores at the radius it chose."""
-    best = np.atleast_1d(estimator.alpha_min_)
-    response = canvas.check_index("response", response, len(best))
-    scores, counts = np.asarray(estimator.score_path_), np.asarray(estimator.n_nonzero_path_)
-    if scores.ndim == 3:
-        scores, counts = scores[response], counts[response]
-    mean, error = over_folds(scores)
-    rules = {
-        "min": float(best[response]),
-        "1se": float(np.atleast_1d(estimator.alpha_1se_)[response]),
-    }
-    used = rules.pop(estimator.selection)
-    ((other, alpha),) = rules.items()
-    count = np.count_nonzero(np.atleast_2d(estimator.coef_)[response])
-    return Curves(
-        alphas=np.atleast_2d(estimator.alphas_)[[response]],
-        mean=mean[None],
-        standard_error=error[None],
-        n_nonzero=counts.mean(axis=1)[None],
-        radii=(f"{float(np.atleast_1d(estimator.radius_)[response]):.3g}",),
-        chosen=0,
-        marks=(_mark(estimator.selection, used, f", {count} non-zero"), _mark(other, alpha)),
-        metric=estimator.scoring,
-    )
-
-
-def _mark(rule: str, alpha: float, more: str = "") -> tuple[str, float]:
-    """Describe the penalty of a rule."""
-    return rf"selection {rule}: $\alpha$ = {alpha:.3g}{more}", alpha

@@ -1,10 +1,8 @@
 // Requests to the server: answers are cached.
 
-const KEPT = 200;
-const PATIENCE = 120_000; // milliseconds: the map of a large vocabulary takes long
-const kept = new Map();
-export const server = new EventTarget();
+const answers = new Map();
 
+/** No answer: the server refused, or could not be reached. */
 export class Refusal extends Error {
   constructor(status, body) {
     super(body.message ?? `The server answered with status ${status}.`);
@@ -15,53 +13,25 @@ export class Refusal extends Error {
   }
 }
 
-/** The server could not be reached. */
-export class Gone extends Error {}
-
-function isGone() {
-  server.dispatchEvent(new Event("gone"));
-  return new Gone("The server does not answer.");
-}
-
-/** The response and its body; an incomplete body counts as no response. */
-async function fetched(address, signal) {
-  const signals = [signal, AbortSignal.timeout(PATIENCE)].filter(Boolean);
-  try {
-    const response = await fetch(address, { signal: AbortSignal.any(signals), headers: { accept: "application/json" } });
-    const text = await response.text();
-    return [response, response.ok ? JSON.parse(text) : bodyOf(text)];
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw isGone();
-  }
-}
-
-function bodyOf(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {}; // a refusal that is not ours still has a status
-  }
-}
+export const isAbort = (error) => error.name === "AbortError";
 
 export async function ask(path, parameters = [], signal = undefined) {
   const query = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]));
   const address = `/api/${path}${query.size ? `?${query}` : ""}`;
-  if (kept.has(address)) {
-    const found = kept.get(address);
-    kept.delete(address); // the answers used most recently are kept longest
-    kept.set(address, found);
-    return found;
+  if (answers.has(address)) return answers.get(address);
+  let response, body;
+  try {
+    response = await fetch(address, { signal, headers: { accept: "application/json" } });
+    body = await response.json();
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    // An incomplete body counts as no response.
+    throw new Refusal(0, { message: "the server does not answer; start it again if it has ended, and reload the page." });
   }
-  const [response, body] = await fetched(address, signal);
   if (!response.ok) throw new Refusal(response.status, body);
-  kept.set(address, body);
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  answers.set(address, body);
   return body;
 }
-
-/** Resolve if the server answers. */
-export const isThere = () => fetched("/api/about");
 
 /** Only the last of several requests matters; earlier ones are aborted. */
 export class Last {
@@ -79,5 +49,3 @@ export class Last {
     this.#controller = null;
   }
 }
-
-export const isAbort = (error) => error.name === "AbortError";

@@ -1,19 +1,17 @@
 // The page: reads the address, shows its view, and turns actions of the user into new addresses.
 
-import { Gone, Refusal, ask, isAbort, isThere, server } from "./api.js";
+import { Refusal, ask, isAbort } from "./api.js";
 import { CompareView } from "./compare-view.js";
 import { Controls } from "./controls.js";
 import { byId, chip, countText, element, joined, later, onPageLink, pageLink, percentText, sentence } from "./dom.js";
 import { ImageView } from "./image-view.js";
 import { MapView } from "./map-view.js";
-import { Combobox } from "./search.js";
-import { closeShare, startShare } from "./share.js";
+import { Field } from "./search.js";
 import { hrefOf, readState } from "./state.js";
 import { TopicView } from "./topic-view.js";
 
 const REST = 40; // milliseconds between the last move of a slider and its question
 const STARTS = 24;
-const LAST = "The page shows its last answer.";
 
 let state = readState(location.search);
 let current = null;
@@ -47,8 +45,8 @@ const controls = new Controls((changes) => {
   controls.show(state);
   soon();
 });
-const first = new Combobox(byId("word"), byId("word-list"), () => submit());
-const second = new Combobox(byId("other"), byId("other-list"), () => submit());
+const first = new Field(byId("word"), () => submit());
+const second = new Field(byId("other"), () => submit());
 
 function submit() {
   const [words, others] = [first.words, state.view === "map" ? [] : second.words];
@@ -64,7 +62,6 @@ function submit() {
 }
 
 function showChrome() {
-  closeShare();
   first.words = state.words;
   second.words = state.view === "compare" ? state.others : [];
   byId("other-field").hidden = state.view === "map";
@@ -110,15 +107,7 @@ async function show() {
 /** Show why there is no answer, and what to do. */
 function fail(error) {
   if (isAbort(error)) return;
-  if (error instanceof Gone) {
-    sayUnanswered();
-    if (current?.answered) {
-      current.settle();
-      return;
-    }
-  } else if (!(error instanceof Refusal)) {
-    console.error(error);
-  }
+  if (!(error instanceof Refusal)) console.error(error);
   const problem = byId("problem");
   const unknown = error.status === 404 && error.word !== undefined;
   byId("view").hidden = true;
@@ -143,13 +132,6 @@ function asked() {
   if (state.view === "map") return "the map";
   if (state.view === "topic") return "the topic";
   return [state.words, state.view === "compare" ? state.others : []].filter((words) => words.length).map(joined).join(" and ");
-}
-
-/** Name the unanswered question in the banner, if the page shows something else. */
-function sayUnanswered() {
-  const shown = current?.answered ? byId("title").textContent : "";
-  const other = `\u201c${asked()}\u201d was not answered; what you see is still \u201c${shown}\u201d.`;
-  byId("unanswered").textContent = !shown ? "" : shown === asked() ? LAST : other;
 }
 
 const unknownTitle = ({ word, stopWord }) =>
@@ -216,28 +198,6 @@ async function start() {
   if (!state.words.length && state.view !== "map" && matchMedia("(pointer: fine)").matches) byId("word").focus();
 }
 
-let missed = 0;
-function gone() {
-  if (byId("gone").hidden) byId("unanswered").textContent = LAST;
-  byId("gone").hidden = false;
-  clearTimeout(missed);
-  missed = setTimeout(comeBack, 2000);
-}
-
-async function comeBack() {
-  try {
-    await isThere();
-  } catch {
-    return; // the failure has scheduled the next try
-  }
-  clearTimeout(missed);
-  byId("gone").hidden = true;
-  if (about) show();
-  else start().catch(fail);
-}
-
-server.addEventListener("gone", gone);
-byId("retry").addEventListener("click", comeBack);
 byId("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
@@ -258,5 +218,4 @@ document.addEventListener("keydown", (event) => {
     byId("word").select();
   }
 });
-startShare();
 start().catch(fail);

@@ -15,15 +15,6 @@ export class CompareView {
     this.#page = page;
   }
 
-  get answered() {
-    return this.#filled;
-  }
-
-  /** No answer came: keep what was shown before. */
-  settle() {
-    byId("panels").firstElementChild?.classList.remove("stale");
-  }
-
   leave() {
     this.#last.stop();
     this.#filled = false;

@@ -1,7 +1,6 @@
 // An image as a small graph: the query in the middle, its words around it, their words outside.
 
 import { drawn, joined, labelOf, weightText } from "./dom.js";
-import { savePng, saveLine, saveSvg } from "./save.js";
 import { settle } from "./settle.js";
 
 const WIDE = 560;
@@ -148,9 +147,5 @@ function replaceGraph(container, image, outer, hrefTo, beside) {
     }
   };
   for (const event of ["pointerover", "pointerleave", "focusin", "focusout"]) picture.addEventListener(event, light);
-  const title = joined(image.query);
-  container.replaceChildren(
-    picture,
-    saveLine({ SVG: () => saveSvg(picture, title), PNG: () => savePng(picture, title) }),
-  );
+  container.replaceChildren(picture);
 }

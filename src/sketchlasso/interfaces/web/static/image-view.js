@@ -1,6 +1,6 @@
 // One image: bars, graph, documents.
 
-import { Gone, Last, Refusal, isAbort } from "./api.js";
+import { Last, Refusal, isAbort } from "./api.js";
 import { barList, largestWeights, waitingBars } from "./bars.js";
 import { documentList, documentsTitle } from "./documents.js";
 import { byId, element, joined, later, pageLink, redraw, sentence } from "./dom.js";
@@ -29,15 +29,6 @@ export class ImageView {
     // Slower parts than the bars wait until the sliders rest.
     this.follow = later((state) => this.#follow(state), SETTLED);
     new ResizeObserver(later(() => this.#draw(), 100)).observe(byId("panels"));
-  }
-
-  get answered() {
-    return this.#shown !== null;
-  }
-
-  /** No answer came: keep what was shown before. */
-  settle() {
-    this.#parts?.bars.parentElement.classList.remove("stale");
   }
 
   leave() {
@@ -92,7 +83,7 @@ export class ImageView {
 
   #fill(state, image) {
     const { bars } = this.#parts;
-    this.settle();
+    bars.parentElement.classList.remove("stale");
     byId("title").textContent = joined(image.query);
     document.title = `${joined(image.query)} \u00b7 Topic explorer`;
     byId("facts").replaceChildren(...trustLine(image));
@@ -145,7 +136,7 @@ export class ImageView {
   /** Whether an error means that a part of what is shown is missing. */
   #lacks(error, image) {
     if (isAbort(error)) return false;
-    if (!(error instanceof Refusal || error instanceof Gone)) console.error(error);
+    if (!(error instanceof Refusal)) console.error(error);
     return image === this.#shown && this.#parts !== null;
   }
 

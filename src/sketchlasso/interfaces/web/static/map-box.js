@@ -2,13 +2,12 @@
 
 import { element } from "./dom.js";
 import { swatchOf } from "./map-canvas.js";
-import { saveCanvas, saveLine } from "./save.js";
 
-/** The frame, and buttons that save the visible part of the map; current(): the MapCanvas that draws on the canvas. */
+/** The frame of a map; current(): the MapCanvas that draws on the canvas. */
 export function mapBox(canvas, current) {
   const button = (text, label, act) =>
     element("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);
-  const box = element(
+  return element(
     "div",
     { class: "map" },
     canvas,
@@ -20,7 +19,6 @@ export function mapBox(canvas, current) {
       button("\u25a1", "The whole map", () => current().reset()),
     ),
   );
-  return [box, saveLine({ PNG: () => saveCanvas(canvas, "map") })];
 }
 
 /** Groups {community, size, chips, link}, also for readers who cannot see the map; onMark(community or null). */

@@ -22,7 +22,8 @@ const PALETTE = {
 const GREY = { light: "#8a9299", dark: "#7d868e" };
 
 const style = () => getComputedStyle(document.documentElement);
-const theme = () => document.documentElement.dataset.theme;
+export const dark = matchMedia("(prefers-color-scheme: dark)");
+const theme = () => (dark.matches ? "dark" : "light");
 const COLOURS = PALETTE.light.length;
 export const colourOf = (community) => (community < 0 ? GREY[theme()] : PALETTE[theme()][community % COLOURS]);
 

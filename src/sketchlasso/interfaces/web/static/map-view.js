@@ -1,9 +1,9 @@
 // The map of the whole vocabulary, with a list of its groups for readers who cannot see it.
 
-import { Last, Refusal } from "./api.js";
-import { byId, chip, countText, element, fact, pageLink, percentText, sentence } from "./dom.js";
+import { Last } from "./api.js";
+import { byId, chip, countText, element, fact, pageLink, percentText } from "./dom.js";
 import { groupList, mapBox } from "./map-box.js";
-import { MapCanvas } from "./map-canvas.js";
+import { MapCanvas, dark } from "./map-canvas.js";
 
 const LINKS_MEAN =
   "A line joins two words if one of them helps to predict in which documents the other is. Linked words are near each other; colour and shape show the topic.";
@@ -18,17 +18,11 @@ export class MapView {
 
   constructor(page) {
     this.#page = page;
-    addEventListener("themechange", () => {
+    dark.addEventListener("change", () => {
       if (this.#canvas) this.#groups();
       this.#canvas?.draw();
     });
   }
-
-  get answered() {
-    return this.#canvas !== null;
-  }
-
-  settle() {}
 
   leave() {
     this.#last.stop();
@@ -42,21 +36,10 @@ export class MapView {
     if (!this.#canvas) {
       byId("facts").replaceChildren("Laying out the map\u2026");
       byId("panels").replaceChildren();
-      try {
-        this.#data ??= await this.#last.ask("map");
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        this.#missing(error);
-        return;
-      }
+      this.#data ??= await this.#last.ask("map");
       this.#frame();
     }
     this.#select(state);
-  }
-
-  #missing(error) {
-    byId("facts").replaceChildren("\u00a0");
-    byId("panels").replaceChildren(element("section", { class: "card" }, element("p", { class: "empty" }, sentence(error.message))));
   }
 
   #frame() {
@@ -74,7 +57,7 @@ export class MapView {
     });
     const box = mapBox(canvas, () => this.#canvas);
     const groups = element("section", { class: "card", id: "groups", "aria-label": "Groups" });
-    byId("panels").replaceChildren(element("section", { class: "card flush", "aria-label": "Map" }, ...box, this.#info), groups);
+    byId("panels").replaceChildren(element("section", { class: "card flush", "aria-label": "Map" }, box, this.#info), groups);
     const names = this.#data.labels.map((label, number) => [number, label.slice(0, 2).join(", ")]);
     this.#canvas = new MapCanvas(canvas, this.#data, names, {
       onSelect: (word) => this.#page.go({ words: word ? [word] : [], at: this.#canvas.place }),

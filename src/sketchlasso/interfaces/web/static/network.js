@@ -4,9 +4,8 @@ import { Last, Refusal, ask, isAbort } from "./api.js";
 import { byId, chip, countText, element, fact, labelOf, later, onPageLink, pageLink, percentText, sentence, table, weightText } from "./dom.js";
 import { drawGraph } from "./graph.js";
 import { groupList, mapBox } from "./map-box.js";
-import { MapCanvas } from "./map-canvas.js";
-import { Combobox, OFFERED } from "./search.js";
-import { closeShare, startShare } from "./share.js";
+import { MapCanvas, dark } from "./map-canvas.js";
+import { Field, OFFERED } from "./search.js";
 import { START, hrefOf, readState } from "./state.js";
 
 const LISTED = 200;
@@ -37,7 +36,7 @@ async function findNodes(asked, prefix) {
   return nodes.map(({ name, links }) => ({ word: name, note: countText(links, "link") }));
 }
 
-const field = new Combobox(byId("name"), byId("name-list"), () => submit(), { find: findNodes, single: true });
+const field = new Field(byId("name"), () => submit(), { find: findNodes, single: true });
 
 function submit() {
   const name = field.words[0] ?? null;
@@ -48,7 +47,6 @@ function submit() {
 /** The chosen node: its place on the map, its links, its neighbourhood. */
 async function show() {
   const name = state.words[0] ?? null;
-  closeShare();
   field.words = state.words;
   byId("problem").hidden = true;
   select();
@@ -138,7 +136,7 @@ function showMap() {
     role: "img",
     "aria-label": "Map of the network. Arrow keys move it, plus and minus zoom, Enter selects the node in the middle.",
   });
-  byId("map").replaceChildren(...mapBox(canvas, () => map));
+  byId("map").replaceChildren(mapBox(canvas, () => map));
   map = new MapCanvas(canvas, data, largestGroups().map(({ community, nodes }) => [community, labelOf(nodes[0].word, 24)]), {
     onSelect: (word) => go({ words: word ? [word] : [], at: map.place }),
     onMove: (place) => {
@@ -196,10 +194,9 @@ onPageLink("a[data-page-link]", () => {
   state = read();
   show();
 });
-addEventListener("themechange", () => {
+dark.addEventListener("change", () => {
   if (map) showGroups();
   map?.draw();
 });
 new ResizeObserver(later(draw, 100)).observe(byId("panels"));
-startShare();
 start().catch(fail);

@@ -11,10 +11,6 @@ export class TopicView {
     this.#page = page;
   }
 
-  get answered() {
-    return false;
-  }
-
   leave() {
     this.#last.stop();
   }
