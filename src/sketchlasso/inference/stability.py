@@ -194,14 +194,14 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         # Before the sketch, so that the half-samples are the same with and without one.
         rows = complementary_pairs(len(y), int(self.n_pairs), int(state.randint(2**31 - 1)))
         shared = self._shared_sketch(data, state)
-        found = first_to_enter(*self._problem(data), rows, control.q, shared)
-        there = found.features >= 0
-        counts = np.zeros((len(found.alphas), X.shape[1]))
-        np.add.at(counts, (found.steps[there], found.features[there]), 1.0)
-        self.stability_path_ = np.cumsum(counts, axis=0) / len(found.features)
+        alphas, entered = first_to_enter(*self._problem(data), rows, control.q, shared)
+        counts = np.zeros((len(alphas), X.shape[1]))
+        for own in entered:
+            counts[list(own.values()), list(own)] += 1.0
+        self.stability_path_ = np.cumsum(counts, axis=0) / len(entered)
         self.frequencies_ = self.stability_path_[-1].copy()
         self.cutoff_, self.q_, self.pfer_ = control.cutoff, control.q, control.pfer
-        self.alphas_ = found.alphas * data.x_unit
+        self.alphas_ = alphas * data.x_unit
         self.sketch_ = data.original_sketch(shared, ready)
         return self
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -20,34 +18,22 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Progress
 from sketchlasso.types import FloatArray, IntArray
 
-# Penalties solved before the entered features are counted again.
-STAGE = 4
-# With more columns row sets seldom have Gram matrices of all of them.
-MANY_COLUMNS = 1500
-# Bytes that the Gram matrices of the row sets at work may take together.
-GRAM_BYTES = 2**28
+STAGE = 4  # penalties solved before the entered features are counted again
 
-
-@dataclass(frozen=True, eq=False)
-class Entered:
-    """The features that enter first on each of s row sets."""
-
-    features: IntArray  # (s, q): in the order of their entry; -1 where fewer than q enter
-    # (s, q): the penalty at which each is first non-zero, as a place in `alphas`; -1 likewise
-    steps: IntArray
-    alphas: FloatArray  # (a,): decreasing, as many as were needed
+# Places in the grid at which features have entered, in the order of their entry.
+Entered = dict[int, int]
 
 
 def first_to_enter(
     problem: Problem, grid: Grid, rows: RowSets, count: int, sketch: Sketch | None = None
-) -> Entered:
+) -> tuple[FloatArray, list[Entered]]:
     """Find the first `count` features to become non-zero as the penalty falls, per row set.
 
     Features that enter between two penalties are ordered by the size of their coefficients, on
     the scale of the problem's columns. The problem has one response, the grid a number of
     penalties, from the smallest that leaves no feature on any row set down to `alpha_min_ratio`
     times it. The sketch is made without the response; without one the problems on X itself are
-    solved.
+    solved. Returns the penalties that were needed, and the features of every row set.
     """
     assert grid.count is not None and grid.alpha_min_ratio is not None
     terms = problem.terms if sketch is None else problem.terms.scaled(sketch.column_scales)
@@ -58,46 +44,38 @@ def first_to_enter(
         entered = _on_data(problem, rows, count, alphas)
     else:
         entered = _on_sketch(problem, rows, count, alphas, sketch)
-    features = np.full((len(rows), count), -1, dtype=np.intp)
-    steps = np.full((len(rows), count), -1, dtype=np.intp)
-    for number, own in enumerate(entered):
-        features[number, : len(own)] = list(own)
-        steps[number, : len(own)] = list(own.values())
-    return Entered(features, steps, alphas[: int(steps.max(initial=0)) + 1])
+    last = max((step for own in entered for step in own.values()), default=0)
+    return alphas[: last + 1], entered
 
 
-def _see(
-    entered: dict[int, int], count: int, step: int, support: IntArray, values: FloatArray
-) -> None:
+def _add(entered: Entered, count: int, step: int, support: IntArray, values: FloatArray) -> None:
     """Add features of the next penalty to those that have entered, until there are enough."""
     for place in np.argsort(-np.abs(values), kind="stable"):
         if values[place] != 0 and len(entered) < count:
             entered.setdefault(int(support[place]), step)
 
 
-def _on_data(
-    problem: Problem, rows: RowSets, count: int, alphas: FloatArray
-) -> list[dict[int, int]]:
-    """Walk down the path of every row set on X itself until enough features have entered.
-
-    Returns the features of every row set, in the order of their entry, with their penalties.
-    """
-    settings = problem.full_settings
+def _on_data(problem: Problem, rows: RowSets, count: int, alphas: FloatArray) -> list[Entered]:
+    """Walk down the path of every row set on X itself until enough features have entered."""
+    settings, n = problem.full_settings, problem.X.shape[1]
     progress = SharedProgress(settings.callback, len(rows))
-    everywhere: list[dict[int, int]] = []
-    with single_blas_thread():
-        for group in _groups(rows, problem.X.shape[1]):
+    everywhere: list[Entered] = []
+    # Row sets of up to 1,500 columns have Gram matrices of all of them: 256 MB at a time.
+    size = len(rows) if n > 1500 else max(2, 2**28 // (8 * n**2))
+    for first in range(0, len(rows), size):
+        group = RowSets(rows.n_samples, rows.sets[first : first + size])
+        with single_blas_thread():
             descent = Descent(
                 problem.X, problem.Y, group, problem.terms, settings.tol, settings.n_threads
             )
 
-            def walk(number: int, descent: Descent = descent) -> dict[int, int]:
-                entered: dict[int, int] = {}
+            def walk(number: int, descent: Descent = descent) -> Entered:
+                entered: Entered = {}
                 chain = descent.chain(number, 0)
-                for first in range(0, len(alphas), STAGE):
-                    found = chain.advance(alphas[first : first + STAGE])
-                    for step, solved in enumerate(found, first):
-                        _see(entered, count, step, solved.support, solved.values)
+                for start in range(0, len(alphas), STAGE):
+                    solutions = chain.advance(alphas[start : start + STAGE])
+                    for step, solved in enumerate(solutions, start):
+                        _add(entered, count, step, solved.support, solved.values)
                     if len(entered) == count:
                         break
                 descent.forget(number, 0)
@@ -108,18 +86,11 @@ def _on_data(
     return everywhere
 
 
-def _groups(rows: RowSets, n: int) -> Iterator[RowSets]:
-    """Row sets whose Gram matrices, where they hold all n columns, fit into memory together."""
-    size = len(rows) if n > MANY_COLUMNS else max(2, GRAM_BYTES // (8 * n**2))
-    for first in range(0, len(rows), size):
-        yield RowSets(rows.n_samples, rows.sets[first : first + size])
-
-
 def _on_sketch(
     problem: Problem, rows: RowSets, count: int, alphas: FloatArray, sketch: Sketch
-) -> list[dict[int, int]]:
+) -> list[Entered]:
     """Solve a few penalties at a time, as one batch over the row sets that lack features."""
-    entered: list[dict[int, int]] = [{} for _ in range(len(rows))]
+    entered: list[Entered] = [{} for _ in range(len(rows))]
     for first in range(0, len(alphas), STAGE):
         waiting = [number for number, own in enumerate(entered) if len(own) < count]
         if not waiting:
@@ -129,5 +100,5 @@ def _on_sketch(
         coef: Any = fit_sketched(problem, Grid(part), sketch, sets).models.coef
         for row, (number, step) in enumerate(product(waiting, range(len(part)))):
             here = slice(coef.indptr[row], coef.indptr[row + 1])
-            _see(entered[number], count, first + step, coef.indices[here], coef.data[here])
+            _add(entered[number], count, first + step, coef.indices[here], coef.data[here])
     return entered

@@ -19,11 +19,6 @@ import numpy as np
 from sketchlasso.errors import unaccepted
 from sketchlasso.types import FloatArray, IntArray
 
-# Numbers that are held at a time: new rows times residuals.
-AT_A_TIME = 2**22
-# 0.9 * 10 is 9 up to rounding, and must not become 10.
-ROUNDING = 1e-9
-
 
 def check_level(level: Any) -> float:
     """A probability strictly between 0 and 1."""
@@ -37,7 +32,8 @@ def check_level(level: Any) -> float:
 
 def conformal_rank(level: float, count: int) -> int:
     """The rank ceil(level (m + 1)) among m residuals; above m where they are too few."""
-    return ceil(level * (count + 1) - ROUNDING)
+    # 0.9 * 10 is 9 up to rounding, and must not become 10.
+    return ceil(level * (count + 1) - 1e-9)
 
 
 def split_intervals(predictions: FloatArray, residuals: FloatArray, level: float) -> FloatArray:
@@ -62,15 +58,9 @@ def plus_intervals(
     """
     m = len(residuals)
     rank = conformal_rank(level, m)
-    intervals = np.empty((len(predictions), 2))
-    intervals[:] = -np.inf, np.inf
     if rank > m:
-        return intervals
-    sizes = np.abs(residuals)
-    step = max(1, AT_A_TIME // m)
-    for first in range(0, len(predictions), step):
-        own = predictions[first : first + step][:, groups]
-        lower = np.partition(own - sizes, m - rank, axis=1)[:, m - rank]
-        upper = np.partition(own + sizes, rank - 1, axis=1)[:, rank - 1]
-        intervals[first : first + step] = np.column_stack([lower, upper])
-    return intervals
+        return np.tile([-np.inf, np.inf], (len(predictions), 1))
+    own, sizes = predictions[:, groups], np.abs(residuals)
+    lower = np.partition(own - sizes, m - rank, axis=1)[:, m - rank]
+    upper = np.partition(own + sizes, rank - 1, axis=1)[:, rank - 1]
+    return np.column_stack([lower, upper])

@@ -14,6 +14,7 @@ from sketchlasso.data import BlockMatrix, as_responses, as_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSet, all_rows, leave_one_out_rows, problems_of
 from sketchlasso.problem.terms import Terms
+from sketchlasso.results.left_out import FINE
 from sketchlasso.results.path import Problem
 from sketchlasso.results.radius import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.reprs import Screen, Shown, left_out_screen
@@ -23,9 +24,7 @@ from sketchlasso.sketches.sketch import check_sketch, check_sketch_of
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
-# The gap of the undeleted solution in a deleted problem is about (1 / m)^2.
-FINE = 1e-9
-CROSS_FIT_GROUPS = 10
+CROSS_FIT_GROUPS = 10  # groups of rows for which a sketch that has seen y is made again
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,11 +135,19 @@ def leave_one_out(
     problem = Problem(entries, Y, None, terms, settings or Settings(tol=FINE), solver)
     wanted = leave_one_out_rows(sketch.n_samples, rows)
     left_out = np.concatenate([row_set.test for row_set in wanted])
-    parts = [
-        _leave_out(problem, alpha, made, level, left_out[members])
-        for made, level, members in _sketches(problem, alpha, sketch, policies[0], left_out)
-    ]
-    return _in_order(parts, left_out)
+    parts, places = [], []
+    for made, level, members in _sketches(problem, alpha, sketch, policies[0], left_out):
+        parts.append(_leave_out(problem, alpha, made, level, left_out[members]))
+        places.append(members)
+    order = np.argsort(np.concatenate(places))
+    joined = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])[order]
+        for field in fields(LeaveOneOut)
+        if field.name not in ("seconds", "scales_of_all_rows")
+    }
+    seconds = sum(part.seconds for part in parts)
+    scaled = sketch.column_scales is not None
+    return LeaveOneOut(**joined, scales_of_all_rows=scaled, seconds=seconds)
 
 
 def _sketches(
@@ -198,24 +205,6 @@ def _leave_out(
     )
 
 
-def _in_order(parts: list[LeaveOneOut], left_out: IntArray) -> LeaveOneOut:
-    """Join the groups and put their rows back into the order that was asked for."""
-    if len(parts) == 1:
-        return parts[0]
-    joined = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(LeaveOneOut)
-        if field.name not in ("seconds", "scales_of_all_rows")
-    }
-    place = {int(row): number for number, row in enumerate(left_out)}
-    order = np.argsort([place[int(row)] for row in joined["rows"]], kind="stable")
-    return LeaveOneOut(
-        **{name: values[order] for name, values in joined.items()},
-        scales_of_all_rows=parts[0].scales_of_all_rows,
-        seconds=sum(part.seconds for part in parts),
-    )
-
-
 def _predict_left_out(
     coef: Any, y_mean: FloatArray, sketch: Sketch, X: Any, left_out: IntArray, fit_intercept: bool
 ) -> FloatArray:
@@ -234,21 +223,14 @@ def _predict_left_out(
 
 def _influence(full: Any, others: Any) -> tuple[FloatArray, IntArray, IntArray]:
     """How far coefficients and support move, per row of `others`."""
-    w = full.toarray().ravel()
-    owner = np.repeat(np.arange(others.shape[0]), np.diff(others.indptr))
-    there = w[others.indices]
-    square, length = float(w @ w), float(np.linalg.norm(w))
-
-    def per_row(values: Any) -> FloatArray:
-        sums = np.bincount(owner, weights=values, minlength=others.shape[0])
-        return sums.astype(np.float64)
-
-    # Differences on the common support, then what only one of the two has.
-    moved = per_row((others.data - there) ** 2) + square - per_row(there**2)
+    w, size = full.toarray().ravel(), others.shape[0]
+    owner = np.repeat(np.arange(size), np.diff(others.indptr))
+    there, length = w[others.indices], float(np.linalg.norm(w))
+    # Differences where the others are non-zero, then what only the full model has.
+    moved = np.bincount(owner, (others.data - there) ** 2 - there**2, size) + length**2
     shift = np.sqrt(np.maximum(moved, 0.0))
-    common = per_row((there != 0) & (others.data != 0))
-    gained = per_row(others.data != 0) - common
-    lost = np.count_nonzero(w) - common
+    common = np.bincount(owner, (there != 0) & (others.data != 0), size).astype(np.intp)
+    gained = np.bincount(owner, others.data != 0, size).astype(np.intp) - common
     # Where the model with all rows is empty, every feature of the others is new.
     relative = shift / length if length > 0 else np.where(shift > 0, 1.0, 0.0)
-    return relative, gained.astype(np.intp), lost.astype(np.intp)
+    return relative, gained, np.count_nonzero(w) - common

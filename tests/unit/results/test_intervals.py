@@ -8,7 +8,6 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, LeaveOneOut
 
-from sketchlasso.results import intervals
 from sketchlasso.results.intervals import conformal_rank, plus_intervals, split_intervals
 
 # MAPIE 1.6 with LinearRegression on rows 0 to 38 of diabetes, its first three columns, for rows
@@ -97,14 +96,6 @@ def test_ends_are_order_statistics(residuals, models, level, seed):
     np.testing.assert_array_equal(
         split_intervals(centre, residuals, level), np.column_stack([centre - half, centre + half])
     )
-
-
-def test_rows_in_parts_give_the_same(monkeypatch):
-    rng = np.random.default_rng(0)
-    predictions, residuals = rng.standard_normal((17, 6)), rng.standard_normal(6)
-    whole = plus_intervals(predictions, np.arange(6), residuals, 0.7)
-    monkeypatch.setattr(intervals, "AT_A_TIME", 20)
-    np.testing.assert_array_equal(plus_intervals(predictions, np.arange(6), residuals, 0.7), whole)
 
 
 def test_split_intervals_cover_exactly_as_often_as_the_rank_says():
