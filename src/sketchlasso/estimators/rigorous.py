@@ -11,9 +11,7 @@ which depends on the penalty in turn: the two are iterated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -33,99 +31,89 @@ from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# The first residual is that of least squares on this many features, the most correlated with y.
-FIRST_FEATURES = 5
-MAX_ITERATIONS = 15  # as in the R package hdm
+
+def fit_responses(spec: SingleSpecification, data: Prepared) -> tuple[list[Fitted], Sketch | None]:
+    """Fit every response, those that share sketch and penalty together.
+
+    Returns columns and attributes of the fits, see
+    :func:`~sketchlasso.estimators.base.fit_response`, and the sketch of the first response.
+    """
+    alphas = penalties(spec, data)
+    constant = data.constant_responses(spec.terms.fit_intercept)
+    fits: list[Fitted] = []
+    first = None
+    for columns, make in sketch_plans(spec, data):
+        sketch = make()
+        first = sketch if not fits else first
+        for level in np.unique(alphas[columns]):
+            part = columns[alphas[columns] == level]
+            if isinstance(spec.alpha, str) and spec.alpha in RIGOROUS:
+                fits += _rigorous_fits(spec, data, part, sketch, level)
+                continue
+            # Without a sketch a penalty of 0 is refused, but a constant response has one solution.
+            unneeded = sketch is None and level == 0 and bool(constant[part].all())
+            fit = fit_response(spec, data, part, sketch, 1.0 if unneeded else level)
+            fits.append((part, {**fit, "alpha": 0.0 * fit["alpha"]} if unneeded else fit))
+    warn_of_empty_models(fits, constant)
+    return fits, data.original_sketch(first, spec.ready)
 
 
-def rigorous_fits(
+def _rigorous_fits(
     spec: SingleSpecification,
     data: Prepared,
     columns: IntArray,
     sketch: Sketch | None,
     alpha: float,
-) -> Iterator[Fitted]:
+) -> list[Fitted]:
     """Fits of ``data.Y[:, columns]`` with loadings for equal variances, or robust ones."""
+    scales = column_scales(data.X, data.row_weights, spec.terms.fit_intercept)
     if spec.alpha == "rigorous":
-        loadings = scale_loadings(data, spec.terms.fit_intercept)
-        yield columns, _fit(spec, data, columns, sketch, alpha, loadings)
-        return
+        loadings = np.where(scales > 0, scales, 1.0)  # zero would remove the penalty
+        return [(columns, _fit(spec, data, columns, sketch, alpha, loadings))]
     if data.in_blocks:
         raise InvalidInputError(
             "alpha='rigorous-robust' cannot be used for X in blocks, because its loadings need "
             "single columns of X in memory; pass an array or a sparse matrix, or alpha='rigorous'."
         )
-    for column in columns:
-        yield np.array([column]), _robust_fit(spec, data, column, sketch, alpha)
+    parts = columns[:, None]
+    return [(part, _robust_fit(spec, data, part, sketch, alpha, scales)) for part in parts]
 
 
 def _robust_fit(
     spec: SingleSpecification,
     data: Prepared,
-    column: int,
+    column: IntArray,
     sketch: Sketch | None,
     alpha: float,
+    scales: FloatArray,
 ) -> Attributes:
-    """Fit one response, then loadings from its residual, until the support stays."""
-    y, intercept, part = data.Y[:, column], spec.terms.fit_intercept, np.array([column])
-    rows = int(np.count_nonzero(data.row_weights))
-    residual = first_guess(data, y, intercept, np.isfinite(spec.terms.factors(data.X.shape[1])))
-    penalised = replace(spec, relaxed=False)
+    """Fit with loadings from the residual of the last fit, until the support stays.
+
+    The first residual is that of least squares on the five features most correlated with y.
+    """
+    y, weights, intercept = data.Y[:, column[0]], data.row_weights, spec.terms.fit_intercept
+    rows = int(np.count_nonzero(weights))
+    target = weights * (y - weights @ y / weights.sum() if intercept else y)
+    sizes = np.abs(np.asarray(data.X.T @ target).ravel()) / np.where(scales > 0, scales, np.inf)
+    sizes[~np.isfinite(spec.terms.factors(len(scales)))] = 0.0
+    support: BoolArray = np.zeros(len(scales), dtype=bool)
+    support[np.argsort(-sizes, kind="stable")[: max(min(5, rows - 2), 0)]] = True
+    support &= sizes > 0
     seen: list[bytes] = []
-    for _ in range(MAX_ITERATIONS):
-        loadings = residual_loadings(data, residual, intercept)
-        fit = _fit(penalised, data, part, sketch, alpha, loadings)
+    for _ in range(15):  # as in the R package hdm
+        coef, shift = refit_on_support(data, y, support.astype(np.float64), Terms(intercept))
+        residual = np.asarray(y - data.X @ coef - shift)
+        loadings = np.where(scales > 0, scales, 1.0)
+        if weights @ np.square(residual) > 0:
+            robust = robust_scales(data.X, weights, residual, intercept)
+            loadings = np.where(robust > 0, robust, loadings)
+        fit = _fit(replace(spec, relaxed=False), data, column, sketch, alpha, loadings)
         support = fit["coef"][0] != 0
         # Least squares on as many features as rows has no residual.
         if support.tobytes() in seen or support.sum() + intercept >= rows:
             break
         seen.append(support.tobytes())
-        residual = refit_residual(data, y, support, intercept)
-    if not spec.relaxed:
-        return fit
-    return _fit(spec, data, part, sketch, alpha, loadings)
-
-
-def first_guess(
-    data: Prepared, y: FloatArray, fit_intercept: bool, allowed: BoolArray | None = None
-) -> FloatArray:
-    """Residual (m,) of least squares on the features most correlated with y (m,).
-
-    `allowed` (n,) marks the features that may be chosen; all by default.
-    """
-    weights = data.row_weights
-    target = weights * (y - weights @ y / weights.sum() if fit_intercept else y)
-    scales = column_scales(data.X, weights, fit_intercept)
-    sizes = np.abs(np.asarray(data.X.T @ target).ravel()) / np.where(scales > 0, scales, np.inf)
-    if allowed is not None:
-        sizes = np.where(allowed, sizes, 0.0)
-    count = min(FIRST_FEATURES, int(np.count_nonzero(weights)) - 2)
-    chosen = np.argsort(-sizes, kind="stable")[: max(count, 0)]
-    support = np.zeros(len(sizes), dtype=bool)
-    support[chosen] = sizes[chosen] > 0
-    return refit_residual(data, y, support, fit_intercept)
-
-
-def residual_loadings(data: Prepared, residual: FloatArray, fit_intercept: bool) -> FloatArray:
-    """Loadings (n,) that allow for noise whose variance depends on the features."""
-    scales = scale_loadings(data, fit_intercept)
-    if not (data.row_weights @ np.square(residual) > 0):
-        return scales
-    loadings = robust_scales(data.X, data.row_weights, residual, fit_intercept)
-    return np.where(loadings > 0, loadings, scales)
-
-
-def scale_loadings(data: Prepared, fit_intercept: bool) -> FloatArray:
-    """Loadings (n,) for noise of equal variance: the standard deviations of the features."""
-    scales = column_scales(data.X, data.row_weights, fit_intercept)
-    # A loading of zero would remove the penalty.
-    return np.where(scales > 0, scales, 1.0)
-
-
-def refit_residual(data: Prepared, y: FloatArray, support: Any, intercept: bool) -> FloatArray:
-    """Residual (m,) of least squares on the features of `support` (n,)."""
-    coef, shift = refit_on_support(data, y, support.astype(np.float64), Terms(intercept))
-    return np.asarray(y - data.X @ coef - shift)
+    return _fit(spec, data, column, sketch, alpha, loadings) if spec.relaxed else fit
 
 
 def _fit(
@@ -147,30 +135,3 @@ def _fit(
         "alpha": fit["alpha"] / data.x_unit,
         "loadings": np.tile(loadings * data.divisors, (len(columns), 1)),
     }
-
-
-def fit_responses(spec: SingleSpecification, data: Prepared) -> tuple[list[Fitted], Sketch | None]:
-    """Fit every response, those that share sketch and penalty together.
-
-    Returns columns and attributes of the fits, see
-    :func:`~sketchlasso.estimators.base.fit_response`, and the sketch of the first response.
-    """
-    alphas = penalties(spec, data)
-    constant = data.constant_responses(spec.terms.fit_intercept)
-    fits: list[Fitted] = []
-    first = None
-    for columns, make in sketch_plans(spec, data):
-        sketch = make()
-        first = sketch if not fits else first
-        for level in np.unique(alphas[columns]):
-            part = columns[alphas[columns] == level]
-            if isinstance(spec.alpha, str) and spec.alpha in RIGOROUS:
-                fits += rigorous_fits(spec, data, part, sketch, level)
-                continue
-            # Without a sketch a penalty of 0 is refused, but a constant response has one solution.
-            unneeded = sketch is None and level == 0 and bool(constant[part].all())
-            used = 1.0 if unneeded else level
-            fit = fit_response(spec, data, part, sketch, used)
-            fits.append((part, {**fit, "alpha": 0.0 * fit["alpha"]} if unneeded else fit))
-    warn_of_empty_models(fits, constant)
-    return fits, data.original_sketch(first, spec.ready)
