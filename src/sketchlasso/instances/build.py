@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,136 +95,38 @@ def problems_of(
         raise InvalidInputError(
             f"the row sets are for {rows.n_samples} rows but the sketch has {sketch.n_samples}"
         )
-    _refuse_leakage(sketch, rows)
-    levels = _check_radii(radii, sketch)
-    reduced = reduce_row_sets(sketch.Q, Y, rows, terms.fit_intercept)
-    _refuse_constant(reduced, Y, terms.fit_intercept)
-    if isinstance(alphas, int | np.integer):
-        grids = penalty_grid(
-            sketch, Y, terms, int(alphas), alpha_min_ratio, radii=levels, loss=loss
-        )
-    elif np.ndim(alphas) == 3:
-        grids = _checked_grids(alphas, (Y.shape[1], len(levels)))
-    else:
-        given = check_alphas(alphas)
-        grids = np.broadcast_to(given, (Y.shape[1], len(levels), len(given)))
-    return _product(sketch.P, reduced, rows, levels, grids, terms, loss)
-
-
-def penalty_grid(
-    sketch: Sketch,
-    Y: FloatArray,
-    terms: Terms,
-    count: int,
-    alpha_min_ratio: ArrayLike | None = None,
-    *,
-    radii: FloatArray,
-    rows: RowSets | None = None,
-    loss: Loss = "sqrt",
-) -> FloatArray:
-    """Automatic penalties (t, radii, count) of responses Y (m, t), from alpha_max down.
-
-    Largest penalties are those of the problem on all rows (on the first row set, where given,
-    for weights); `alpha_min_ratio` may be one number or one for each radius.
-    """
-    if alpha_min_ratio is None:
-        alpha_min_ratio = default_ratio(sketch.shape)
-    whole = reduce_row_sets(sketch.Q, Y, rows or all_rows(sketch.n_samples), terms.fit_intercept)
-    largest = _largest_alphas(sketch.P, whole, radii, terms, loss)
-    _refuse_empty_grid(largest, radii)
-    return alpha_grid(largest, count, alpha_min_ratio)
-
-
-def _checked_grids(alphas: ArrayLike, leading: tuple[int, int]) -> FloatArray:
-    grids = np.asarray(alphas, dtype=np.float64)
-    if grids.shape[:2] != leading or grids.shape[2] == 0:
-        raise InvalidInputError(
-            f"alphas has shape {grids.shape} but there are {leading[0]} responses and "
-            f"{leading[1]} radii; pass (responses, radii, penalties)"
-        )
-    return np.stack([[check_alphas(line) for line in part] for part in grids])
-
-
-def _refuse_leakage(sketch: Sketch, rows: RowSets) -> None:
-    """Refuse held-out rows where the sketch was made from their responses."""
-    if sketch.response_rank and any(len(rs.removed) or len(rs.test) for rs in rows):
+    if sketch.response_rank and any(len(own.removed) or len(own.test) for own in rows):
         raise InvalidInputError(
             "this sketch was made with the response of every row, so responses of held-out rows "
             "would leak; use cross_validate or leave_one_out, which remake it without them, or a "
             "sketch made without y"
         )
-
-
-def _check_radii(radii: ArrayLike | None, sketch: Sketch) -> FloatArray:
     levels = np.atleast_1d(np.asarray(sketch.radius if radii is None else radii, dtype=np.float64))
     if levels.ndim != 1 or not np.isfinite(levels).all() or (levels < 0).any():
         raise InvalidInputError("radii must be finite numbers >= 0")
-    return levels
-
-
-def _refuse_constant(reduced: ReducedSets, Y: FloatArray, fit_intercept: bool) -> None:
-    flat = np.argwhere(reduced.energy <= 0)
-    if len(flat) == 0:
-        return
-    fold, response = flat[0]
-    what = "constant" if fit_intercept else "zero"
-    several = len(reduced.roots) > 1
-    where = f" on the training rows of row set {fold}" if several else ""
-    which = f"response {response}" if Y.shape[1] > 1 else "y"
-    remedy = "split the rows so that it varies in training" if several else "give one that varies"
-    raise InvalidInputError(f"{which} is {what}{where}, so there is nothing to regress; {remedy}.")
-
-
-def _largest_alphas(
-    P: Any, whole: ReducedSets, levels: FloatArray, terms: Terms, loss: Loss
-) -> FloatArray:
-    """alpha_max (t, radii) of the problem on all rows."""
-    t, r = whole.c.shape[1], len(levels)
-    batch = Batch.build(
-        P,
-        np.repeat(whole.c[0], r, axis=0),
-        np.repeat(whole.s[0], r),
-        alpha=1.0,
-        radius=np.tile(levels, t),
-        roots=whole.roots,
-        penalty_factor=terms.penalty_factor,
-        positive=terms.positive,
-        loss=loss,
-    )
-    return alpha_max(batch).reshape(t, r)
-
-
-def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
-    """Refuse radii above ||R'u|| of the null model: every coefficient is zero at any penalty."""
-    empty = largest <= 0
-    if not empty.any():
-        return
-    response, level = np.argwhere(empty)[0]
-    message = (
-        f"radius {levels[level]:g} makes w = 0 optimal for response {response} at every penalty, "
-        "so there is no grid to search; use a smaller radius or a larger rank"
-    )
-    if empty.all(axis=1).any():
-        raise InvalidInputError(message)
-    warn_user(EmptyGridWarning(message))
-
-
-def _product(
-    P: Any,
-    reduced: ReducedSets,
-    rows: RowSets,
-    levels: FloatArray,
-    grids: FloatArray,
-    terms: Terms,
-    loss: Loss,
-) -> ProblemSet:
-    """Lay out row sets x responses x radii x alphas; grids is (t, radii, alphas)."""
+    reduced = reduce_row_sets(sketch.Q, Y, rows, terms.fit_intercept)
+    _refuse_constant(reduced, Y, terms.fit_intercept)
+    leading = Y.shape[1], len(levels)
+    if isinstance(alphas, int | np.integer):
+        grids = penalty_grid(
+            sketch, Y, terms, int(alphas), alpha_min_ratio, radii=levels, loss=loss
+        )
+    elif np.ndim(alphas) < 3:
+        given = check_alphas(alphas)
+        grids = np.broadcast_to(given, (*leading, len(given)))
+    else:
+        table = np.asarray(alphas, dtype=np.float64)
+        if table.shape[:2] != leading or table.shape[2] == 0:
+            raise InvalidInputError(
+                f"alphas has shape {table.shape} but there are {leading[0]} responses and "
+                f"{leading[1]} radii; pass (responses, radii, penalties)"
+            )
+        grids = np.stack([[check_alphas(line) for line in part] for part in table])
+    # Row sets x responses x radii x alphas, alphas fastest.
     shape = (len(rows), *grids.shape)
-    row_set, response, radius_index, alpha_index = (
-        axis.ravel() for axis in np.indices(shape, dtype=np.intp)
-    )
+    row_set, response, radius_index, alpha_index = np.indices(shape, dtype=np.intp).reshape(4, -1)
     batch = Batch.build(
-        P,
+        sketch.P,
         reduced.c[row_set, response],
         reduced.s[row_set, response],
         alpha=grids[response, radius_index, alpha_index],
@@ -244,6 +145,63 @@ def _product(
         fit_intercept=terms.fit_intercept,
         left_out=np.full(len(row_set), -1, dtype=np.intp),
     )
+
+
+def penalty_grid(
+    sketch: Sketch,
+    Y: FloatArray,
+    terms: Terms,
+    count: int,
+    alpha_min_ratio: ArrayLike | None = None,
+    *,
+    radii: FloatArray,
+    rows: RowSets | None = None,
+    loss: Loss = "sqrt",
+) -> FloatArray:
+    """Automatic penalties (t, radii, count) of responses Y (m, t), from alpha_max down.
+
+    Largest penalties are those of the problem on all rows (on the first row set, where given,
+    for weights); `alpha_min_ratio` may be one number or one for each radius.
+    """
+    whole = reduce_row_sets(sketch.Q, Y, rows or all_rows(sketch.n_samples), terms.fit_intercept)
+    batch = Batch.build(
+        sketch.P,
+        np.repeat(whole.c[0], len(radii), axis=0),
+        np.repeat(whole.s[0], len(radii)),
+        alpha=1.0,
+        radius=np.tile(radii, Y.shape[1]),
+        roots=whole.roots,
+        penalty_factor=terms.penalty_factor,
+        positive=terms.positive,
+        loss=loss,
+    )
+    largest = alpha_max(batch).reshape(Y.shape[1], len(radii))
+    # Above ||R'u|| of the null model a radius makes every coefficient zero at any penalty.
+    empty = largest <= 0
+    if empty.any():
+        response, level = np.argwhere(empty)[0]
+        message = (
+            f"radius {radii[level]:g} makes w = 0 optimal for response {response} at every "
+            "penalty, so there is no grid to search; use a smaller radius or a larger rank"
+        )
+        if empty.all(axis=1).any():
+            raise InvalidInputError(message)
+        warn_user(EmptyGridWarning(message))
+    ratio = default_ratio(sketch.shape) if alpha_min_ratio is None else alpha_min_ratio
+    return alpha_grid(largest, count, ratio)
+
+
+def _refuse_constant(reduced: ReducedSets, Y: FloatArray, fit_intercept: bool) -> None:
+    flat = np.argwhere(reduced.energy <= 0)
+    if len(flat) == 0:
+        return
+    fold, response = flat[0]
+    what = "constant" if fit_intercept else "zero"
+    several = len(reduced.roots) > 1
+    where = f" on the training rows of row set {fold}" if several else ""
+    which = f"response {response}" if Y.shape[1] > 1 else "y"
+    remedy = "split the rows so that it varies in training" if several else "give one that varies"
+    raise InvalidInputError(f"{which} is {what}{where}, so there is nothing to regress; {remedy}.")
 
 
 def feature_problems(

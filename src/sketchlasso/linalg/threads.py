@@ -38,50 +38,22 @@ def _pool(n_threads: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix=f"{POOL}{process}")
 
 
-class _BlasLimit:
-    """The limit of BLAS to one thread, which all threads of the process share.
+# The threads of this process that keep BLAS to one thread, and its numbers of threads before that.
+# The first user sets the limit and the last one lifts it.
+_users: set[object] = set()
+_before: list[int] = []
+_lock = threading.RLock()  # garbage collection can end a generator that holds it
 
-    The first user sets it and the last one lifts it. Users that each saved and restored the
-    number of threads would restore the limits of one another. A signal may interrupt any step; the
-    next call of :meth:`leave` then completes it.
-    """
 
-    def __init__(self) -> None:
-        self._users: set[object] = set()
-        self._before: list[int] | None = None
-        self.renew_lock()
+def _after_fork() -> None:
+    """Forget the threads of a parent process: they do not exist in a forked child."""
+    global _lock
+    _lock = threading.RLock()
+    _users.clear()
 
-    def renew_lock(self) -> None:
-        """Forget the threads of a parent process: they do not exist in a forked child."""
-        # Garbage collection can call `leave` while its thread is in one of these methods.
-        self._lock = threading.RLock()
-        self._users.clear()
 
-    def enter(self, user: object) -> None:
-        """Count a user, the first of whom sets the limit."""
-        with self._lock:
-            self._users.add(user)
-            if self._before is None:
-                libraries = _controller().lib_controllers
-                self._before = [library.get_num_threads() for library in libraries]
-                _set_threads([1] * len(libraries))
-
-    @property
-    def threads(self) -> int:
-        """Threads that BLAS has where no user limits it."""
-        with self._lock:
-            counts = self._before
-            if counts is None:
-                counts = [library.get_num_threads() for library in _controller().lib_controllers]
-            return max(counts, default=1)
-
-    def leave(self, user: object) -> None:
-        """Lift the limit after the last user."""
-        with self._lock:
-            self._users.discard(user)
-            if not self._users and self._before is not None:
-                _set_threads(self._before)
-                self._before = None
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _set_threads(counts: Sequence[int]) -> None:
@@ -99,11 +71,6 @@ def _set_threads(counts: Sequence[int]) -> None:
             owned.decrement()
 
 
-_blas_limit = _BlasLimit()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_blas_limit.renew_lock)
-
-
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
     """Keep BLAS to one thread while our own threads fill the cores.
@@ -114,15 +81,19 @@ def single_blas_thread() -> Iterator[None]:
     """
     user = object()
     try:
-        _blas_limit.enter(user)
+        with _lock:
+            _users.add(user)
+            if not _before:
+                libraries = _controller().lib_controllers
+                _before.extend(library.get_num_threads() for library in libraries)
+                _set_threads([1] * len(libraries))
         yield
     finally:
-        try:
-            _blas_limit.leave(user)
-        except BaseException:
-            # A signal handler raised in between.
-            _blas_limit.leave(user)
-            raise
+        with _lock:
+            _users.discard(user)
+            if not _users and _before:
+                _set_threads(_before)
+                _before.clear()
 
 
 def thread_count(n_jobs: int | None = -1, name: str = "n_jobs") -> int:
@@ -140,8 +111,12 @@ def thread_count(n_jobs: int | None = -1, name: str = "n_jobs") -> int:
 
 
 def blas_threads() -> int:
-    """Return the number of BLAS threads that products may use: 1 in our own threads."""
-    return 1 if _in_pool() else _blas_limit.threads
+    """Return the number of threads that products may use: 1 in our own threads."""
+    if _in_pool():
+        return 1
+    with _lock:
+        libraries = _controller().lib_controllers
+        return max(_before or [library.get_num_threads() for library in libraries], default=1)
 
 
 def _in_pool() -> bool:

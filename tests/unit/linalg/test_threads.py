@@ -10,7 +10,6 @@ from sketchlasso import Settings, SqrtLasso, SqrtLassoCV
 from sketchlasso.data.entries import THREADED_WORK, product
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference import SparsePrecision, StabilitySelection
-from sketchlasso.linalg import threads
 from sketchlasso.linalg.threads import blas_threads, map_rows, single_blas_thread, thread_count
 
 
@@ -31,9 +30,9 @@ def test_a_sparse_product_has_the_same_digits_on_several_threads(monkeypatch):
     X = sparse.random_array((400, 300), density=0.2, format="csr", rng=np.random.default_rng(0))
     V = np.random.default_rng(1).standard_normal((300, 200))
     assert X.nnz * V.shape[1] > THREADED_WORK
-    monkeypatch.setattr(threads._BlasLimit, "threads", 3)
+    monkeypatch.setattr("sketchlasso.data.entries.blas_threads", lambda: 3)
     products = product(X, V), product(X.T, X @ V)
-    monkeypatch.setattr(threads._BlasLimit, "threads", 1)
+    monkeypatch.setattr("sketchlasso.data.entries.blas_threads", lambda: 1)
     alone = product(X, V), product(X.T, X @ V)
     np.testing.assert_array_equal(products[0], alone[0])
     np.testing.assert_array_equal(products[1], alone[1])
