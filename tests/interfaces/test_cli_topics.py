@@ -185,7 +185,7 @@ def test_the_demo_images_words_of_documentation(ask, tmp_path):
     assert result.stdout.splitlines()[-1] == (
         "continue in the browser: sketchlasso topics demo --serve"
     )
-    printed = document(ask("topics demo matrix --rank 20 --json"))
+    printed = document(ask("topics demo matrix --json"))
     assert [image["query"] for image in printed["images"]] == [["matrix"]]
     assert printed["n_documents"] > 4000
     assert "sparse" in load_topics("docs.topics").image("matrix").words

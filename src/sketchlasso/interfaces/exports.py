@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces import COLOURS, GREY, as_drawn, colour_of, marker_of, visible
+from sketchlasso.interfaces import GREY, colour_of, marker_of, visible
 from sketchlasso.storage import replacing
 
 # Corners of the shapes in SVG, for a dot of radius one; those that are missing are circles.
@@ -42,8 +41,7 @@ def export_topics(
 ) -> list[str]:
     """Write the topics found in the images of all words to a folder; return the names of the files.
 
-    The folder is created if it does not exist, and files of the same names are replaced. Files of
-    groups are written if the corpus has groups, and their picture if matplotlib is installed.
+    The folder is created if it does not exist, and files of the same names are replaced.
     """
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"{folder} is a file, but a folder is needed; give another name.")
@@ -61,10 +59,20 @@ def export_topics(
     for word, one in data["words"].items():
         signed = (f"{'' if weight > 0 else '-'}{other}" for other, weight in one["image"])
         word_rows.append((word, one["topic"], one["documents"], " ".join(signed)))
+    of_group = [] if topics.groups is None else [("group", topics.groups)]
+    main = [number + 1 if number >= 0 else None for number in topics.main]
+    document_columns: list[tuple[str, Any]] = [
+        ("number", range(1, len(topics.titles) + 1)),
+        ("title", topics.titles),
+        *of_group,
+        ("main topic", main),
+        *((f"topic {j}", map(_rounded, part)) for j, part in enumerate(topics.shares.T, 1)),
+    ]
+    document_names, document_parts = zip(*document_columns, strict=True)
     written = {
         "topics.csv": _csv(topic_rows),
         "words.csv": _csv(word_rows),
-        "documents.csv": _csv(_document_rows(topics)),
+        "documents.csv": _csv([document_names, *zip(*document_parts, strict=True)]),
         "topics.json": json.dumps(data, ensure_ascii=False),
         "topics.html": _offline_page(data, picture),
         "map.svg": picture,
@@ -76,14 +84,7 @@ def export_topics(
     for name, text in written.items():
         with replacing(folder / name) as file:
             file.write(text.encode("utf-8", "replace"))
-    names = list(written)
-    if data["over"] is not None and importlib.util.find_spec("matplotlib") is not None:
-        figure = _over_figure(data["over"]["groups"], np.array(data["over"]["shares"]), topics)
-        for name in ("over.png", "over.svg"):
-            with replacing(folder / name) as file:
-                figure.savefig(file, format=name[-3:], dpi=150)
-            names.append(name)
-    return names
+    return list(written)
 
 
 def _topics_data(
@@ -126,17 +127,6 @@ def topic_data(topic: sl.topics.Topic) -> dict[str, Any]:
         "stability": None if math.isnan(topic.stability) else _rounded(topic.stability),
         "examples": [{"number": one.number, "title": one.title} for one in topic.examples],
     }
-
-
-def _document_rows(topics: sl.topics.Topics) -> Iterable[Sequence[Any]]:
-    grouped = topics.groups is not None
-    numbers = (f"topic {number}" for number in range(1, len(topics) + 1))
-    yield "number", "title", *(["group"] if grouped else []), "main topic", *numbers
-    groups = topics.groups or [None] * len(topics.titles)
-    documents = zip(topics.titles, groups, topics.main, topics.shares, strict=True)
-    for number, (title, group, main, shares) in enumerate(documents, start=1):
-        own = [group] if grouped else []
-        yield number, title, *own, main + 1 if main >= 0 else None, *map(_rounded, shares)
 
 
 def _csv(rows: Iterable[Sequence[Any]]) -> str:
@@ -239,25 +229,6 @@ def _map(images: sl.topics.WordImages, topics: sl.topics.Topics) -> str:
         '<g font-family="sans-serif" font-size="12" text-anchor="middle" fill="currentColor">'
         f"{''.join(texts)}</g></svg>"
     )
-
-
-def _over_figure(names: Any, shares: Any, topics: sl.topics.Topics) -> Any:
-    """Draw the shares (n_groups, n_topics) of topics as stacked bars, with matplotlib."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.6, 5.4), layout="constrained")
-    axes = figure.add_subplot()
-    places, below = np.arange(len(names)), np.zeros(len(names))
-    for number, topic in enumerate(topics.topics):
-        shading = ("", "//", "..", "xx")[number // len(COLOURS) % 4]
-        axes.bar(places, shares[:, number], bottom=below, color=colour_of(number), hatch=shading,
-                 edgecolor="white", linewidth=0.4, label=as_drawn(str(topic)))  # fmt: skip
-        below += shares[:, number]
-    axes.set_xticks(places, [as_drawn(str(name)) for name in names])
-    axes.set_ylabel("share of the documents' words")
-    axes.tick_params(axis="x", rotation=90 if len(names) > 12 else 0)
-    figure.legend(loc="outside right upper", fontsize=7)
-    return figure
 
 
 def image_figure(rows: Sequence[Sequence[tuple[str, sl.topics.TopicImage]]]) -> Any:

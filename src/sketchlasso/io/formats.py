@@ -32,6 +32,7 @@ from sketchlasso.io.source import (
     Format,
     PathLike,
     Paths,
+    failures,
     find_files,
     format_of,
     found_format,
@@ -45,7 +46,6 @@ READERS: dict[str, Any] = {
     "npz": read_npz,
     "npy": read_npy,
     "matrix-market": read_matrix_market,
-    "svmlight": read_svmlight,
     "bag-of-words": read_bag_of_words,
 }
 WRITERS: dict[str, Any] = {
@@ -201,7 +201,25 @@ def read_table(
         for name, value in options.items()
         if not (value is None or value is False or value in ((), []))
     }
-    files, tables = find_files(path, format), []
+    files = find_files(path, format)
+    matrix = _read_matrices(files, format, options)
+    if matrix is not None:
+        return matrix
+    words = None if na is None else (na,) if isinstance(na, str) else tuple(na)
+    return read_named_columns(
+        files,
+        cells=Cells(words, decimal, thousands, clean),
+        layout=TextLayout(separator, header, text_encoding),
+        format=format,
+        **{name: value for name, value in options.items() if name not in TEXT},
+    )
+
+
+def _read_matrices(
+    files: Sequence[Path], format: str | None, options: dict[str, Any]
+) -> Table | None:
+    """Return files that are no tables as one; refuse options that do not apply to them."""
+    tables, lines = [], []
     for file in files:
         with open_bytes(file) as stream:
             kind = found_format(file, stream, format)
@@ -213,54 +231,42 @@ def read_table(
                     f"{sorted(refused)[0]} does not apply to the {kind} file {title_of(file)}; "
                     "leave it out."
                 )
-            if kind not in TABLES:
+            if kind == "svmlight":
+                with failures(file):
+                    lines.append(stream.read())
+            elif kind not in TABLES:
                 tables.append(READERS[kind](file, stream, **options))
-    if not tables:
-        words = None if na is None else (na,) if isinstance(na, str) else tuple(na)
-        return read_named_columns(
-            files,
-            cells=Cells(words, decimal, thousands, clean),
-            layout=TextLayout(separator, header, text_encoding),
-            format=format,
-            **{name: value for name, value in options.items() if name not in TEXT},
-        )
-    return tables[0] if len(tables) == 1 else _stacked(tables)
+    if lines:  # the first index and the number of features are those of all files
+        more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+        return read_svmlight(f"{title_of(files[0])}{more}", b"\n".join(lines), **options)
+    return _stacked(tables) if tables else None
 
 
 def _stacked(tables: Sequence[Table]) -> Table:
     """Return matrices of several files as one."""
     first = tables[0]
+    if len(tables) == 1:
+        return first
     for table in tables[1:]:
-        alike = first.encoding or (
-            (table.feature_names, table.shape[1]) == (first.feature_names, first.shape[1])
-        )
-        if not alike or (table.y is None) != (first.y is None):
+        same = (table.feature_names, table.shape[1]) == (first.feature_names, first.shape[1])
+        if not same or (table.y is None) != (first.y is None):
             raise InvalidInputError(
                 f"{table.source} has other columns than {first.source}, or a target where the "
                 "other has none; give files of the same kind."
             )
     parts: list[Any] = [table.X for table in tables]
-    encoding = None
-    if first.encoding is not None:  # svmlight: where one file has the index 0, all count from 0
-        bases = [int(table.encoding.index_base or 0) for table in tables if table.encoding]
-        shifts = [base - min(bases) for base in bases]
-        width = max(X.shape[1] + shift for X, shift in zip(parts, shifts, strict=True))
-        parts = [
-            sparse.csr_array((X.data, X.indices + shift, X.indptr), (X.shape[0], width))
-            for X, shift in zip(parts, shifts, strict=True)
-        ]
-        encoding = Encoding(index_base=min(bases), n_features=width)
     dense = isinstance(parts[0], np.ndarray)
-    responses = [table.y for table in tables if table.y is not None]
-    ids = [table.ids for table in tables if table.ids is not None]
+    y, ids = (
+        None if getattr(first, name) is None
+        else np.concatenate([getattr(table, name) for table in tables])
+        for name in ("y", "ids")
+    )  # fmt: skip
     return replace(
         first,
         X=np.concatenate(parts) if dense else sparse.vstack(parts, format="csr"),
-        y=np.concatenate(responses) if responses else None,
-        ids=np.concatenate(ids) if len(ids) == len(tables) else None,
+        y=y,
+        ids=ids,
         source=f"{first.source} and {len(tables) - 1} more",
-        encoding=encoding,
-        notes=tuple(dict.fromkeys(note for table in tables for note in table.notes)),
     )
 
 

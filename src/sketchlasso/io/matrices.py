@@ -143,8 +143,8 @@ def write_matrix_market(path: Path, table: Table) -> None:
 
 
 def read_svmlight(
-    path: PathLike,
-    stream: BinaryIO,
+    title: str,
+    text: bytes,
     *,
     index_base: int | None = None,
     n_features: int | None = None,
@@ -155,13 +155,12 @@ def read_svmlight(
     """Read lines ``label index:value index:value ...``, as :func:`read_table` describes."""
     from sklearn.datasets import load_svmlight_file  # slow to import
 
-    title = title_of(path)
     if encoding is not None:
         index_base = encoding.index_base if index_base is None else index_base
         n_features = encoding.n_features if n_features is None else n_features
-    with failures(path, "svmlight"):
+    with failures(title, "svmlight"):
         X, y = load_svmlight_file(
-            stream, dtype=real_type(dtype), multilabel=multilabel, zero_based=True
+            io.BytesIO(text), dtype=real_type(dtype), multilabel=multilabel, zero_based=True
         )
     first = int(X.indices.min()) if X.nnz else 1
     base = min(first, 1) if index_base is None else index_base

@@ -179,9 +179,12 @@ def _read_text(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> F
         decoded.detach()
         stream.seek(0)
     separator = layout.separator or ("\t" if kind == "tsv" else find_separator(lines))
-    csv.field_size_limit(1 << 30)  # texts may be long
-    reader = csv.reader(lines, delimiter=separator)
-    records = [(record, reader.line_num) for record in reader if "".join(record).strip()]
+    before = csv.field_size_limit(1 << 30)  # texts may be long
+    try:
+        reader = csv.reader(lines, delimiter=separator)
+        records = [(record, reader.line_num) for record in reader if "".join(record).strip()]
+    finally:
+        csv.field_size_limit(before)
     if not records:
         raise InvalidInputError(f"{title_of(path)} holds no rows; give a file with data.")
     first, second = records[0][0], records[1][0] if len(records) > 1 else None

@@ -118,26 +118,6 @@ class Given:
             target = f"{target}: classes {class_words(classes)}"
         return ("data", self.words()), ("target", target)
 
-    def without(self, feature: str) -> Given:
-        """Return the data with one feature as the response of the others."""
-        names = self.names or ()
-        if feature not in names or self.in_blocks or self.encoding is not None:
-            raise InvalidInputError(
-                f"--target-word {feature} is no feature of a matrix in memory with names, such as "
-                f"{', '.join(names[:8]) or 'one with --vocabulary'}; give one, or use --target."
-            )
-        place = names.index(feature)
-        column: Any = self.X[:, [place]]
-        dense = column if isinstance(column, np.ndarray) else column.toarray()
-        others = np.delete(np.arange(len(names)), place)
-        return replace(
-            self,
-            X=self.X[:, others],
-            y=np.asarray(dense, dtype=np.float64).ravel(),
-            names=tuple(names[j] for j in others),
-            target_name=feature,
-        )
-
     def without_references(self) -> Given:
         """Return the data without one level of each category, with which the others compare.
 
@@ -209,9 +189,7 @@ def read_given(
         gaps=getattr(table, "gaps", None),
         impute=options.impute,
     )
-    if options.target_word is not None:
-        given = given.without(options.target_word)
-    elif options.target_file is not None:
+    if options.target_file is not None:
         given = replace(given, y=_read_target(options.target_file, given, kept))
     if needs_target and given.X.shape[0] < 2:
         raise InvalidInputError(f"{title} has 1 row, but a model needs at least 2; give more rows.")

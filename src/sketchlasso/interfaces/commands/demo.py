@@ -13,7 +13,6 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands import images
 from sketchlasso.interfaces.commands.explore import ViewOptions
-from sketchlasso.interfaces.commands.options import Seed
 from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet
 from sketchlasso.interfaces.commands.topics import corpus_facts
 
@@ -50,7 +49,7 @@ def demo(screen: Screen) -> Report:
             count = int(np.count_nonzero(model.coef_))
             rows.append((name, score, count, perf_counter() - start))
     unfinished = sum(issubclass(one.category, ConvergenceWarning) for one in caught)
-    imager = _imager(screen, RANK, 0)
+    imager = _imager(screen)
     found, _ = images.ask(imager, list(WORDS[:3]), images.ImageOptions(n_words=6))
     heads = ("method", "test R2", "non-zeros", "seconds")
     words = [(images.name_of(one), ", ".join(one.words), one.quality) for one in found]
@@ -81,14 +80,12 @@ def topics_demo(
     ] = None,
     serve: Annotated[bool, "Open the explorer instead, with a map."] = False,
     output: Annotated[Path | None, "Keep the model in a file."] = None,
-    rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = RANK,
-    seed: Seed = 0,
 ) -> Report:
     """Image words of the documentation of scientific packages.
 
     NumPy, SciPy, scikit-learn and others: a real corpus that comes with this package.
     """
-    imager = _imager(screen, rank, seed)
+    imager = _imager(screen)
     if output is not None:
         imager.save(output)
     if serve:
@@ -106,11 +103,11 @@ def topics_demo(
     )
 
 
-def _imager(screen: Screen, rank: int, seed: int) -> sl.topics.TopicImager:
+def _imager(screen: Screen) -> sl.topics.TopicImager:
     with screen.watching("sketching the documentation"):
         corpus = sl.topics.embedded_corpus()
         # Its words were chosen when the corpus was made.
         least = corpus.settings["min_documents"]
         return sl.topics.TopicImager(
-            rank=rank, min_documents=least, stop_words=None, random_state=seed
+            rank=RANK, min_documents=least, stop_words=None, random_state=0
         ).fit(corpus)

@@ -148,16 +148,9 @@ class SelectionOptions:
     """How often a feature has to be chosen, and the bound on false selections."""
 
     panel: ClassVar[str] = "Selection"
-    pfer: Annotated[
-        float | None, "Expected number of false selections to accept at most; 1 by default."
-    ] = None
-    cutoff: Annotated[
-        float | None, "Share of half-samples that a feature needs; 0.75 by default."
-    ] = None
-    q: Annotated[
-        int | None,
-        "Features chosen on each half-sample. Two of --pfer, --cutoff and --q decide the third.",
-    ] = None
+    pfer: Annotated[float | None, "False selections expected at most; 1 by default."] = None
+    cutoff: Annotated[float | None, "Share of halves that a feature needs; 0.75 by default."] = None
+    q: Annotated[int | None, "Features chosen on each half; two of the three suffice."] = None
     assumption: Annotated[
         Literal["unimodal", "none"],
         "Assumption of the bound: unimodal, or none (Meinshausen and Buehlmann).",

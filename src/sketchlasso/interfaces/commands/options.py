@@ -49,60 +49,36 @@ class DataOptions:
     """How to read the data, and where the response is."""
 
     panel: ClassVar[str] = "Data"
-    target: Annotated[
-        str | None,
-        "The response: a column's name, or number from 1. svmlight files have theirs.",
-    ] = None
+    target: Annotated[str | None, "The response: a column's name, or its number from 1."] = None
     target_file: Annotated[Path | None, "Responses, one number or label per line."] = None
-    target_word: Annotated[str | None, "A feature by its name: it is regressed on all others."] = (
-        None
-    )
-    keep: Annotated[
-        list[str] | None, "The only columns to read, as in --keep 'age,room*'; may be repeated."
-    ] = None
-    drop: Annotated[
-        list[str] | None, "Columns to leave out, as in --drop 'id,note*'; may be repeated."
-    ] = None
-    categorical: Annotated[
-        list[str] | None, "Columns whose numbers are levels of a category, such as codes."
-    ] = None
+    target_word: Annotated[str | None, "The response of counts of words: one of the words."] = None
+    keep: Annotated[list[str] | None, "The only columns to read, as in 'age,room*'."] = None
+    drop: Annotated[list[str] | None, "Columns to leave out, as in 'id,note*'."] = None
+    categorical: Annotated[list[str] | None, "Columns whose numbers are levels, as codes."] = None
     clean: Annotated[
         bool, "Read percent signs, currencies and dates as numbers, and report what was done."
     ] = False
     drop_constant: Annotated[bool, "Leave out columns that do not vary."] = False
-    drop_duplicates: Annotated[
-        bool, "Leave out columns that are equal to others up to shift and scale."
-    ] = False
-    na: Annotated[
-        list[str] | None, "A word for missing values, instead of the usual ones; may be repeated."
-    ] = None
+    drop_duplicates: Annotated[bool, "Leave out columns equal to others up to scale."] = False
+    na: Annotated[list[str] | None, "Words for missing values, instead of the usual ones."] = None
     decimal: Annotated[str | None, "The decimal mark, if not a point."] = None
     thousands: Annotated[str | None, "The mark between groups of three digits."] = None
     encoding: Annotated[str, "How text is stored, such as latin-1."] = "utf-8"
     names: Annotated[
         bool | None,
-        typer.Option(
-            "--names/--no-names",
-            help="Whether a text table begins with names; detected by default.",
-        ),
+        typer.Option("--names/--no-names", help="Whether text begins with names, if not detected."),
     ] = None
     format: Annotated[str | None, "The format, if the file's name does not show it."] = None
     separator: Annotated[str | None, "What separates the cells of a text table."] = None
     impute: Annotated[
         Literal["mean", "median", "drop"] | None,
-        "Missing values: mean or median of the column (of a category the most frequent level), or "
-        "drop to leave their rows out. By default they are refused, and filled in predict if they "
-        "were in the fit.",
+        "Fill missing values (of a category with the commonest level), or drop their rows. predict "
+        "does as the fit did.",
     ] = None
     n_features: Annotated[int | None, "Number of columns of an svmlight file."] = None
     index_base: Annotated[
         int | None,
-        typer.Option(
-            help="The index of the first column in svmlight files, 0 or 1. By default that of the "
-            "model, else 0 if the index 0 occurs.",
-            min=0,
-            max=1,
-        ),
+        typer.Option(help="The first index of svmlight files, if not detected.", min=0, max=1),
     ] = None
     vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None
 
@@ -133,7 +109,7 @@ class DataOptions:
     def read_table(self, paths: list[Path], **roles: Any) -> sl.io.Table:
         """Read files as they are to be read; `roles` replace what the options say."""
         arguments: dict[str, Any] = {
-            "target": self.target,
+            "target": self.target or self.target_word,
             "drop": self.drop or (),
             "keep": self.keep,
             "categorical": self.categorical or (),
@@ -163,7 +139,11 @@ class DataOptions:
                 )
         format: Any = self.format
         return sl.io.read_shards(
-            paths, memory=memory, target=self.target, drop=self.drop or (), format=format
+            paths,
+            memory=memory,
+            target=self.target or self.target_word,
+            drop=self.drop or (),
+            format=format,
         )
 
     def text_layout(self) -> dict[str, Any]:
@@ -181,14 +161,10 @@ class ClusterOptions:
     """Where the work is done."""
 
     scheduler: Annotated[
-        str | None,
-        "Work on a Dask cluster: the address of its scheduler, or local for processes on this "
-        "machine. By default all work is done in this process.",
+        str | None, "Work on a Dask cluster: the address of its scheduler, or local."
     ] = None
     worker_timeout: Annotated[
-        float | None,
-        "Seconds to wait while the cluster of --scheduler has no worker at all; 60 by default, "
-        "inf to wait forever.",
+        float | None, "Seconds to wait for workers of --scheduler; 60 by default, or inf."
     ] = None
 
     @contextmanager
@@ -225,26 +201,20 @@ class ModelOptions:
     classify: Annotated[
         bool | None,
         typer.Option(
-            "--classify/--regress",
-            help="What the target means. By default text, and numbers of two values, are classes.",
+            "--classify/--regress", help="By default text and numbers of two values are classes."
         ),
     ] = None
-    sketch: Annotated[
-        str, "auto, none (the full problem), a sketching method, or a file written by sketch."
-    ] = "auto"
+    sketch: Annotated[str, "auto, none (the full problem), a method, or a sketch file."] = "auto"
     rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = 50
     radius: Annotated[
-        str | None,
-        "realised, spectral, a multiple such as 0.3*spectral, or a number; cv tries all of a list "
-        "with commas.",
+        str | None, "A number, realised, spectral, or such as 0.3*spectral; cv tries a list."
     ] = None
     intercept: Annotated[bool, "Whether the model has an intercept."] = True
     standardize: Annotated[
         bool | None,
         typer.Option(
             "--standardize/--no-standardize",
-            help="Divide columns by their standard deviations for the fit. By default dense "
-            "columns are divided, and sparse data and ready sketches are not.",
+            help="Divide columns by their standard deviations; by default dense ones alone.",
         ),
     ] = None
     positive: Annotated[bool, "Coefficients >= 0 only."] = False

@@ -30,7 +30,6 @@ from sketchlasso.storage import replacing
 
 TEXT = (".csv", ".tsv", ".tab")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
-MATRIX = (".npz", ".npy", ".mtx")
 PICTURES = (".png", ".svg", ".pdf")
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*)?([eE][-+]?\d+)?")
 CREATOR = "sketchlasso"  # in the metadata of pictures
@@ -57,14 +56,14 @@ class TableOptions:
 
     output: Annotated[
         Path | None,
-        "Table to write (.csv, .tsv, .parquet, .feather, .npz, .npy, .mtx; - for stdout).",
+        "Table to write (.csv, .tsv, .parquet, .feather; - for stdout).",
     ] = None
 
     def __post_init__(self) -> None:
         if self.output is None or str(self.output) == "-":
             return
-        if _ending(self.output) not in (*TEXT, *ARROW, *MATRIX):
-            raise _unknown(self.output, "a table", ".csv, .tsv, .parquet, .feather or .npz")
+        if _ending(self.output) not in (*TEXT, *ARROW):
+            raise _unknown(self.output, "a table", ".csv, .tsv, .parquet or .feather")
 
     def write(self, columns: Mapping[str, Any]) -> str:
         """Write columns (m,) of numbers, text or booleans, if asked; return text for stdout."""
@@ -78,7 +77,7 @@ class TableOptions:
                 return text
             with replacing(path, compress=True) as file:
                 file.write(text.encode())
-        elif ending in ARROW:
+        else:
             pa, feather, parquet = map(
                 import_module, ("pyarrow", "pyarrow.feather", "pyarrow.parquet")
             )
@@ -86,16 +85,6 @@ class TableOptions:
             write = parquet.write_table if ending.startswith(".p") else feather.write_feather
             with replacing(path) as file:
                 write(table, file)
-        else:
-            texts = [name for name, values in arrays.items() if values.dtype.kind in "UO"]
-            if len(texts) > 1:
-                raise InvalidInputError(
-                    f"{path} holds numbers, but {', '.join(texts)} are text; end the name in .csv."
-                )
-            y = arrays.pop(texts[0]) if texts else None
-            X = np.column_stack([values.astype(np.float64) for values in arrays.values()])
-            name = texts[0] if texts else None
-            sl.io.write_table(path, sl.io.Table(X, y, tuple(arrays), name))
         return ""
 
 

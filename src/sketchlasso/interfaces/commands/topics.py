@@ -11,7 +11,6 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.images import Positive, TopicModel
 from sketchlasso.interfaces.commands.screen import Facts, Report, Screen, Sheet, counted
@@ -27,22 +26,12 @@ class CorpusOptions:
     panel: ClassVar[str] = "Text"
     column: Annotated[str | None, "The column of texts: name or number."] = None
     title_column: Annotated[str | None, "The column of titles: name or number."] = None
-    group_column: Annotated[
-        str | None, "A column of dates, authors or sections to see topics over: name or number."
-    ] = None
+    group_column: Annotated[str | None, "A column of dates, authors or sections."] = None
     separator: Annotated[str | None, "What separates the cells of a text table."] = None
-    vocabulary: Annotated[
-        Path | None,
-        "The words of a file with counts, one per line; by default a file next to it.",
-    ] = None
+    vocabulary: Annotated[Path | None, "The words of a file with counts, one per line."] = None
     titles: Annotated[Path | None, "Titles of the documents, one per line."] = None
-    groups: Annotated[
-        Path | None,
-        "Dates, authors or sections of the documents, one per line, to see topics over.",
-    ] = None
-    follow_links: Annotated[
-        bool, "Follow symbolic links in a folder, also to files outside of it."
-    ] = False
+    groups: Annotated[Path | None, "Dates, authors or sections, one per line."] = None
+    follow_links: Annotated[bool, "Follow symbolic links out of a folder."] = False
 
     def read(self, source: Path) -> sl.topics.Corpus:
         """Read a corpus."""
@@ -55,9 +44,7 @@ class WordOptions:
     """Which words of a corpus to keep."""
 
     panel: ClassVar[str] = "Words"
-    min_documents: Annotated[
-        int | None, "Leave out words in fewer documents; 5 by default, less for small corpora."
-    ] = None
+    min_documents: Annotated[int | None, "Leave out words in fewer documents; 5 or less."] = None
     max_share: Annotated[float, "Leave out words in a larger share of the documents."] = 0.95
     stop_words: Annotated[
         str, "Words to leave out: english, none, or a file with one per line."
@@ -247,13 +234,7 @@ def export(
     Tables as CSV, all of it as JSON, the map as SVG, and one HTML file that works offline.
     """
     imager, stored, found = asked.find(model, screen)
-    try:
-        written = export_topics(folder, imager, stored, found)
-    except OSError as problem:
-        raise StoredFileError(
-            f"{folder} could not be written ({problem.strerror or problem}); choose a folder that "
-            "can be written to."
-        ) from problem
+    written = export_topics(folder, imager, stored, found)
     return Report(
         {"output": folder, "files": written, "n_topics": len(found)},
         facts=(("topics", str(len(found))), ("wrote", f"{folder}: {', '.join(written)}")),
