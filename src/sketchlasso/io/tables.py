@@ -143,8 +143,9 @@ def _read_frame(path: Path, stream: BinaryIO, kind: str, layout: TextLayout) -> 
             data = require("pyarrow.parquet", "reading Parquet files").read_table(stream)
         elif kind == "jsonl":
             rows = [json.loads(line) for line in stream if line.strip()]
-            if not all(isinstance(row, dict) for row in rows):
-                raise ValueError("a line is not an object such as {...}")
+            for number, row in enumerate(rows, start=1):
+                if not isinstance(row, dict):
+                    raise ValueError(f"line {number} is not an object such as {{...}}")
             names = dict.fromkeys(name for row in rows for name in row)
             data = pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})
         else:

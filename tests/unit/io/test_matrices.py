@@ -209,29 +209,6 @@ def test_words_beside_their_counts(tmp_path):
     )
 
 
-def test_the_same_table_gives_the_same_bytes(tmp_path):
-    table = Table(np.eye(3), np.arange(3))
-    for name in ("a.csv.gz", "b.csv.gz"):
-        write_table(tmp_path / name, table)
-    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
-
-
-@pytest.mark.parametrize("name", ["a.svm", "a.csv.gz", "a.npz", "docword.a.txt.xz"])
-def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, name):
-    table = Table(np.eye(2), None if "docword" in name else np.arange(2))
-    path = tmp_path / name
-    write_table(path, table)
-    before = path.read_bytes()
-
-    def broken(number):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", broken)
-    assert "No space left on device" in refusal(StoredFileError, write_table, path, table)
-    assert path.read_bytes() == before
-    assert [entry.name for entry in tmp_path.iterdir()] == [name]
-
-
 @pytest.mark.parametrize(
     ("name", "table", "fault"),
     [

@@ -120,29 +120,6 @@ def test_other_rows_are_read_by_the_rules_of_the_first(houses):
     assert "lacks 2 of the 3 columns that the model uses: 'city', 'garden'" in message
 
 
-def test_rules_without_fills_refuse_gaps_in_other_rows(houses):
-    first = read_table(houses("a,b\n1,u\n2,v\n3,w\n"))
-    assert first.feature_names == ("a", "b=u", "b=v", "b=w")
-    gaps = houses("a,b\n1,u\n,v\n", "gaps")
-    message = refusal(InvalidInputError, read_table, gaps, encoding=first.encoding)
-    assert "'a' (1 missing value" in message and "fit the model again with impute" in message
-    assert read_table(gaps, encoding=first.encoding, impute="drop").shape == (1, 4)
-    words = houses("a,b\nx,u\ny,v\n", "words")
-    message = refusal(InvalidInputError, read_table, words, encoding=first.encoding)
-    assert "2 cells of text among numbers, such as 'x' in row 1" in message
-
-
-def test_numbers_are_those_that_pandas_wrote(tmp_path):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.standard_normal((200, 6)) * 10.0 ** rng.integers(-200, 200, 6))
-    frame.columns = list("abcdef")
-    frame["count"] = rng.integers(-(10**6), 10**6, 200)
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    table = read_table(tmp_path / "a.csv", target="count")
-    np.testing.assert_array_equal(table.X, frame[list("abcdef")].to_numpy())
-    np.testing.assert_array_equal(table.y, frame["count"].to_numpy())
-
-
 @pytest.mark.parametrize("cell", ["+5", " 7 ", "5.", ".5", "1e3", "-0", "2E-2", "0", "0.25", "-.5"])
 def test_what_a_spreadsheet_takes_for_a_number(text, cell):
     table = read_table(text(f"a,b\n{cell},1\n3,2\n"))

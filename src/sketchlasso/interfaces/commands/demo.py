@@ -16,8 +16,6 @@ from sketchlasso.interfaces.commands.explore import ViewOptions
 from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet
 from sketchlasso.interfaces.commands.topics import corpus_facts
 
-# Larger than the default, because the corpus covers many subjects.
-RANK = 200
 WORDS = ("fourier", "matrix", "random", "cluster", "file")
 
 
@@ -106,8 +104,8 @@ def topics_demo(
 def _imager(screen: Screen) -> sl.topics.TopicImager:
     with screen.watching("sketching the documentation"):
         corpus = sl.topics.embedded_corpus()
-        # Its words were chosen when the corpus was made.
+        # Its words were chosen when the corpus was made, and it covers many subjects.
         least = corpus.settings["min_documents"]
         return sl.topics.TopicImager(
-            rank=RANK, min_documents=least, stop_words=None, random_state=0
+            rank=200, min_documents=least, stop_words=None, random_state=0
         ).fit(corpus)

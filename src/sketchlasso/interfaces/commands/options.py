@@ -163,19 +163,13 @@ class ClusterOptions:
     scheduler: Annotated[
         str | None, "Work on a Dask cluster: the address of its scheduler, or local."
     ] = None
-    worker_timeout: Annotated[
-        float | None, "Seconds to wait for workers of --scheduler; 60 by default, or inf."
-    ] = None
+    worker_timeout: Annotated[float, "Seconds to wait for workers of --scheduler, or inf."] = 60.0
 
     @contextmanager
     def cluster(self, on_progress: Callable[[int, int, str], None] | None = None) -> Iterator[None]:
         """Run what is inside on the cluster of --scheduler, or in this process."""
         where = None if self.scheduler == "local" else self.scheduler or "sequential"
-        with sl.cluster.cluster(
-            where,
-            on_progress=on_progress,
-            worker_timeout=60.0 if self.worker_timeout is None else self.worker_timeout,
-        ):
+        with sl.cluster.cluster(where, on_progress=on_progress, worker_timeout=self.worker_timeout):
             yield
 
 

@@ -18,8 +18,6 @@ from sketchlasso.interfaces.commands.outputs import PlotOptions, TableOptions, p
 from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet, evenly
 from sketchlasso.interfaces.commands.sketch import sketch_words
 
-SHOWN, NEW_SHOWN = 20, 4  # penalties that are listed, and new features of each
-
 
 @dataclass(frozen=True)
 class GridOptions:
@@ -118,7 +116,7 @@ def _sheets(
     sheets = []
     for t in range(1, numbers[-1] + 1):
         among = np.flatnonzero(numbers == t)
-        places = among[evenly(len(among), SHOWN)]
+        places = among[evenly(len(among), 20)]
         shown = {
             name.replace("_", " "): column[places]
             for name, column in columns.items()
@@ -140,8 +138,8 @@ def _new_features(coef: Any, places: Any, names: Sequence[str] | None) -> list[s
         used = row.indices[row.data != 0]
         size = np.abs(row.data[row.data != 0])
         order = [j for j in used[np.argsort(-size, kind="stable")] if j not in before]
-        listed = [feature_name(names, int(j)) for j in order[:NEW_SHOWN]]
-        found.append(", ".join([*listed, *(["..."] if len(order) > NEW_SHOWN else [])]))
+        listed = [feature_name(names, int(j)) for j in order[:4]]
+        found.append(", ".join([*listed, *(["..."] if len(order) > 4 else [])]))
         before = used
     return found
 
