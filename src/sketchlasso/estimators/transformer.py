@@ -82,10 +82,9 @@ class SketchTransformer(
         if self.method == "response":
             X, y = validated(self, X, y, multi_output=True, y_numeric=True)
         else:
-            X = validated(self, X)
-            y = None
+            X, y = validated(self, X), None
         rank = self.rank
-        if isinstance(rank, int | np.integer) and rank > 0:
+        if isinstance(rank, int | np.integer):
             rank = min(int(rank), *X.shape)
         self.sketch_: Sketch = sketch(
             X,
@@ -116,11 +115,9 @@ class SketchTransformer(
             Of a dask array a dask array in the same chunks of rows, not yet computed.
         """
         check_is_fitted(self)
-        X = validated_rows(self, X)
-        rank = self.sketch_.rank
         # Q is as long as the data of the fit, and not needed by the workers.
-        small = replace(self.sketch_, Q=np.empty((0, rank), dtype=self.sketch_.dtype))
-        return map_rows(X, _embedded, (rank,), sketch=small)
+        small = replace(self.sketch_, Q=self.sketch_.Q[:0])
+        return map_rows(validated_rows(self, X), _embedded, (small.rank,), sketch=small)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Return the rows of X that have these coordinates, approximately.
@@ -140,11 +137,10 @@ class SketchTransformer(
                 f"X has {X.shape[1]} columns, but the sketch has {self.sketch_.rank} coordinates; "
                 "pass the output of transform."
             )
-        rows: FloatArray = X @ self.components_
         transform = self.sketch_.transform
-        if transform.scales is not None:
-            rows = rows * transform.scales
-        rows = rows if transform.means is None else rows + transform.means
+        scales = 1.0 if transform.scales is None else transform.scales
+        means = 0.0 if transform.means is None else transform.means
+        rows: FloatArray = X @ self.components_ * scales + means
         return rows.astype(X.dtype, copy=False)
 
 
