@@ -1,61 +1,48 @@
 """The gap is that of the coefficients the user holds, on the user's data, in any precision."""
 
-import mpmath
+from decimal import Decimal, getcontext
+
 import numpy as np
 import pytest
 
 import sketchlasso as sl
 
-mpmath.mp.dps = 40
+getcontext().prec = 40
+digits = np.vectorize(lambda value: Decimal(float(value)), otypes=[object])
 
 
 def exact_objective(X, y, coef, alpha, factor):
     """||y - Xw - b|| + alpha sum_j f_j |w_j| with the best b, in 40 digits."""
-    w = [mpmath.mpf(float(value)) for value in coef]
-    residual = [
-        mpmath.mpf(float(target))
-        - sum(mpmath.mpf(float(x)) * v for x, v in zip(row, w, strict=True) if v)
-        for row, target in zip(X, y, strict=True)
-    ]
-    mean = sum(residual) / len(residual)
-    penalty = sum(mpmath.mpf(float(f)) * abs(v) for f, v in zip(factor, w, strict=True))
-    return mpmath.sqrt(sum((r - mean) ** 2 for r in residual)) + mpmath.mpf(alpha) * penalty
+    w = digits(coef)
+    residual = digits(y) - digits(X) @ w
+    residual = residual - residual.sum() / len(residual)
+    return (residual @ residual).sqrt() + Decimal(alpha) * (digits(factor) @ np.abs(w))
+
+
+def solved(gram, right):
+    """Solution of a positive definite system, by elimination."""
+    gram, right = gram.copy(), right.copy()
+    for k in range(len(right)):
+        for i in range(k + 1, len(right)):
+            share = gram[i, k] / gram[k, k]
+            gram[i], right[i] = gram[i] - share * gram[k], right[i] - share * right[k]
+    for k in reversed(range(len(right))):
+        right[k] = (right[k] - gram[k, k + 1 :] @ right[k + 1 :]) / gram[k, k]
+    return right
 
 
 def exact_bound(X, y, coef, alpha, factor):
     """A feasible dual value in 40 digits, from the residual and the signs of the coefficients."""
-    m = len(y)
-    Z = mpmath.matrix([[mpmath.mpf(float(x)) for x in row] for row in X])
-    target = mpmath.matrix([mpmath.mpf(float(value)) for value in y])
-    for j in range(Z.cols):
-        mean = sum(Z[i, j] for i in range(m)) / m
-        for i in range(m):
-            Z[i, j] -= mean
-    mean = sum(target) / m
-    for i in range(m):
-        target[i] -= mean
-    support = [j for j in range(Z.cols) if coef[j] != 0]
-    A = mpmath.matrix(m, len(support))
-    for place, j in enumerate(support):
-        for i in range(m):
-            A[i, place] = Z[i, j]
-    signs = mpmath.matrix(
-        [
-            mpmath.mpf(alpha) * mpmath.mpf(float(factor[j])) * np.sign(float(coef[j]))
-            for j in support
-        ]
-    )
-    gram = A.T * A
-    p = A * mpmath.lu_solve(gram, signs)
-    outside = target - A * mpmath.lu_solve(gram, A.T * target)
-    room, length = 1 - mpmath.norm(p) ** 2, mpmath.norm(outside)
-    t = p + (mpmath.sqrt(max(room, 0)) / length) * outside if length > 1e-20 else p
-    seen = Z.T * t
-    worst = max(
-        abs(seen[j]) / (mpmath.mpf(alpha) * mpmath.mpf(float(factor[j]))) for j in range(Z.cols)
-    )
-    scale = 1 / max(worst, mpmath.norm(t), 1)
-    return scale * sum(target[i] * t[i] for i in range(m))
+    Z, target = digits(X), digits(y)
+    Z, target = Z - Z.sum(axis=0) / len(y), target - target.sum() / len(y)
+    limit = Decimal(alpha) * digits(factor)
+    A = Z[:, coef != 0]
+    p = A @ solved(A.T @ A, (limit * digits(np.sign(coef)))[coef != 0])
+    outside = target - A @ solved(A.T @ A, A.T @ target)
+    room, length = 1 - p @ p, (outside @ outside).sqrt()
+    t = p + max(room, Decimal(0)).sqrt() / length * outside if length > 1e-20 else p
+    worst = max(np.abs(Z.T @ t) / limit)
+    return target @ t / max(worst, (t @ t).sqrt(), Decimal(1))
 
 
 def far_from_zero(kind):
