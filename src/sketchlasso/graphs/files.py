@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import csv
 import gzip
 import io
 import json
 import math
 import os
-import re
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.io.source import require
@@ -20,8 +18,6 @@ from sketchlasso.storage import replacing
 
 ENDINGS = (".graphml", ".gexf", ".json", ".csv")
 COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
-# Characters that XML does not allow, not even escaped.
-UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def graph_ending(path: Path) -> str:
@@ -29,8 +25,7 @@ def graph_ending(path: Path) -> str:
     ending = (path.with_suffix("") if path.suffix.lower() in COMPRESSED else path).suffix.lower()
     if ending not in ENDINGS:
         raise InvalidInputError(
-            f"{path} does not end like the name of a graph file; end it in "
-            f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}."
+            f"{path} does not end like the name of a graph file; end it in {', '.join(ENDINGS)}."
         )
     return ending
 
@@ -47,57 +42,34 @@ def write_graph(path: str | os.PathLike[str], graph: Any) -> None:
         the attributes of the nodes).
     graph : networkx.Graph
         Its attributes must be numbers and texts.
-
-    Raises
-    ------
-    InvalidInputError
-        The ending names no format, or the format cannot hold a name or an attribute.
-    StoredFileError
-        The file cannot be written.
     """
     networkx = require("networkx", "writing a graph", "graph")
-    place = Path(path)
-    ending, content = graph_ending(place), io.BytesIO()
+    ending, content = graph_ending(Path(path)), io.BytesIO()
     try:
         if ending == ".json":
             data = networkx.node_link_data(graph, edges="links")
             content.write(json.dumps(data, allow_nan=False).encode())
         elif ending == ".csv":
-            _write_links(content, graph)
+            names = dict.fromkeys(name for *_, facts in graph.edges(data=True) for name in facts)
+            text = io.StringIO()
+            fields = ("source", "target", *(names or ("weight", "sign")))
+            writer = csv.DictWriter(text, fields, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({"source": i, "target": j, **f} for i, j, f in graph.edges(data=True))
+            content.write(text.getvalue().encode())
         else:
-            whole = graph.copy()
-            for name, facts in whole.nodes(data=True):
+            labelled = graph.copy()
+            for name, facts in labelled.nodes(data=True):
                 facts.setdefault("label", str(name))
-                _check_writable(name, *facts, *facts.values())
             write = networkx.write_graphml_xml if ending == ".graphml" else networkx.write_gexf
-            write(whole, content)
+            write(labelled, content)
     except (networkx.NetworkXException, TypeError, ValueError) as problem:
-        if isinstance(problem, InvalidInputError):
-            raise
         raise InvalidInputError(
-            f"{place} cannot hold the graph ({problem}); give it attributes that are finite "
+            f"{path} cannot hold the graph ({problem}); give it attributes that are finite "
             "numbers or texts."
         ) from problem
-    with replacing(place, compress=True) as file:
+    with replacing(Path(path), compress=True) as file:
         file.write(content.getbuffer())
-
-
-def _write_links(content: BinaryIO, graph: Any) -> None:
-    columns = dict.fromkeys(name for *_, facts in graph.edges(data=True) for name in facts)
-    text = codecs.getwriter("utf-8")(content, "replace")
-    fields = ("source", "target", *(columns or ("weight", "sign")))
-    writer = csv.DictWriter(text, fields, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({"source": i, "target": j, **f} for i, j, f in graph.edges(data=True))
-
-
-def _check_writable(*texts: object) -> None:
-    for text in map(str, texts):
-        if UNWRITABLE.search(text):
-            raise InvalidInputError(
-                f"the name {text!r} holds a character that XML cannot hold; rename it, or write "
-                "JSON or CSV."
-            )
 
 
 def read_graph(path: str | os.PathLike[str]) -> Any:
@@ -117,80 +89,52 @@ def read_graph(path: str | os.PathLike[str]) -> Any:
     networkx.Graph
         Of named nodes, with a `weight` above zero and a `sign` for every edge beside the numbers
         that the file has. A list of links has no nodes without links.
-
-    Raises
-    ------
-    InvalidInputError
-        The ending names no format.
-    StoredFileError
-        The file does not exist, or holds no graph.
     """
     networkx = require("networkx", "reading a graph", "graph")
-    place = Path(path)
-    ending = graph_ending(place)
+    place, ending = Path(path), graph_ending(Path(path))
     try:
         with COMPRESSED.get(place.suffix.lower(), open)(place, "rb") as file:
             content = file.read()
-    except (OSError, EOFError) as problem:
-        raise StoredFileError(
-            f"{place} could not be read ({getattr(problem, 'strerror', None) or problem}); give a "
-            "file of a graph."
-        ) from problem
-    try:
         if ending == ".json":
             data = json.loads(content)
-            edges = "links" if "links" in data else "edges"
-            found = networkx.node_link_graph(data, edges=edges)
+            graph = networkx.node_link_graph(data, edges="links" if "links" in data else "edges")
         elif ending == ".csv":
             rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))
-            found = networkx.MultiGraph((row.pop("source"), row.pop("target"), row) for row in rows)
+            graph = networkx.MultiGraph((row.pop("source"), row.pop("target"), row) for row in rows)
         else:
             read = networkx.read_graphml if ending == ".graphml" else networkx.read_gexf
-            found = read(io.BytesIO(content))
-        return _normal(found, networkx.Graph(rule=found.graph.get("rule", "or")))
-    except MemoryError:
-        raise
-    # Parsers of files from elsewhere raise all kinds of errors.
-    except Exception as problem:
-        reason = " ".join(str(problem).split()).rstrip(".")[:200] or type(problem).__name__
+            graph = read(io.BytesIO(content))
+        return _undirected(graph, networkx.Graph(rule=graph.graph.get("rule", "or")))
+    except Exception as problem:  # parsers raise all kinds of errors
         raise StoredFileError(
-            f"{place} holds no graph ({reason}); give a file that the command network or "
-            "write_graph has written."
+            f"{place} holds no graph ({' '.join(str(problem).split())[:200]}); give a file that the "
+            "command network or write_graph has written."
         ) from problem
 
 
-def _normal(found: Any, graph: Any) -> Any:
-    """Fill a graph with the nodes of another, and with the strongest link of each pair."""
-    nodes = {name: str(name) for name in found}
-    for name in nodes.values():
-        name.encode()  # no file and no page can hold one half of a surrogate pair
-    graph.add_nodes_from((nodes[name], facts) for name, facts in found.nodes(data=True))
-    order = {name: number for number, name in enumerate(graph)}
-    if not order:
+def _undirected(graph: Any, simple: Any) -> Any:
+    """Fill a simple graph with the nodes of another and the strongest link of each pair."""
+    links = []
+    for i, j, facts in graph.edges(data=True):
+        numbers = {name: _number(value) for name, value in facts.items() if name != "id"}
+        weight = float(facts.get("weight", 1.0))
+        signed = math.copysign(weight, numbers.get("sign") or weight)
+        if not math.isfinite(signed):
+            raise ValueError(f"a link has the weight {signed}")
+        numbers |= {"weight": abs(signed), "sign": 1 if signed > 0 else -1}
+        if i != j and signed:
+            links.append((str(i), str(j), {k: v for k, v in numbers.items() if v is not None}))
+    simple.add_nodes_from((str(name), facts) for name, facts in graph.nodes(data=True))
+    if not len(simple):
         raise ValueError("it has no nodes")
-    links: dict[tuple[int, int], tuple[float, dict[str, Any]]] = {}
-    for i, j, facts in found.edges(data=True):
-        weight = float(facts.pop("weight", 1.0))
-        if not math.isfinite(weight):
-            raise ValueError(f"a link has the weight {weight}")
-        sign = _number(facts.pop("sign", None))
-        weight = weight if sign is None else math.copysign(weight, sign)
-        a, b = sorted((order[nodes[i]], order[nodes[j]]))
-        if a != b and abs(weight) > abs(links.get((a, b), (0.0,))[0]):
-            links[a, b] = weight, facts
-    names = list(graph)
-    for (a, b), (weight, facts) in sorted(links.items()):
-        graph.add_edge(names[a], names[b], weight=abs(weight), sign=1 if weight > 0 else -1)
-        numbers = {str(key): _number(value) for key, value in facts.items() if key != "id"}
-        known = {key: value for key, value in numbers.items() if value is not None}
-        graph.edges[names[a], names[b]].update(known)
-    return graph
+    # The last link of a pair stays.
+    simple.add_edges_from(sorted(links, key=lambda link: link[2]["weight"]))
+    return simple
 
 
 def _number(value: Any) -> float | None:
     """A finite number, or None."""
     try:
-        number = float(value)
+        return float(value) if math.isfinite(float(value)) else None
     except (TypeError, ValueError):
         return None
-    return number if math.isfinite(number) and not isinstance(value, bool) else None

@@ -1,8 +1,7 @@
 """Signed graphs as networkx graphs: from two directions to one link, as arrays, and groups.
 
-Nodes are names. An edge has a `weight` above zero, as functions of networkx need it, a `sign`, 1 or
--1, and what else is known of it, such as its `stability`. The graph's `rule` says how two
-directions became one link.
+An edge has a `weight` above zero, as functions of networkx need it, a `sign`, 1 or -1, and what
+else is known of it. The graph's `rule` says how two directions became one link.
 """
 
 from __future__ import annotations
@@ -48,20 +47,11 @@ def graph_of(
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """The links of a graph as arrays.
+    """The links of a graph as arrays: positions of linked nodes and signed weights."""
 
-    Attributes
-    ----------
-    names : tuple of str, of length n_nodes
-    edges : ndarray of shape (n_edges, 2)
-        Positions of linked nodes.
-    weights : ndarray of shape (n_edges,)
-        Negative where one node counts against the other.
-    """
-
-    names: tuple[str, ...]
-    edges: IntArray
-    weights: FloatArray
+    names: tuple[str, ...]  # (n_nodes,)
+    edges: IntArray  # (n_edges, 2)
+    weights: FloatArray  # (n_edges,)
 
     @property
     def degrees(self) -> IntArray:
@@ -102,15 +92,14 @@ def communities(
     """
     networkx = require("networkx", "finding communities", "graph")
     place = {name: number for number, name in enumerate(graph)}
-    linked = graph.copy()
-    linked.remove_nodes_from(list(networkx.isolates(graph)))
-    found = networkx.community.louvain_communities(
+    linked = graph.subgraph([name for name, degree in graph.degree if degree])
+    groups = networkx.community.louvain_communities(
         linked, resolution=resolution, seed=seed_of(random_state)
     )
-    first = [(-len(group), min(place[name] for name in group)) for group in found]
+    groups.sort(key=lambda group: (-len(group), min(map(place.__getitem__, group))))
     labels = dict.fromkeys(graph, -1)
-    for label, number in enumerate(sorted(range(len(found)), key=first.__getitem__)):
-        labels.update(dict.fromkeys(found[number], label))
+    for label, group in enumerate(groups):
+        labels.update(dict.fromkeys(group, label))
     return labels
 
 
