@@ -106,9 +106,10 @@ def read_graph(path: str | os.PathLike[str]) -> Any:
             graph = read(io.BytesIO(content))
         return _undirected(graph, networkx.Graph(rule=graph.graph.get("rule", "or")))
     except Exception as problem:  # parsers raise all kinds of errors
+        reason = " ".join(str(problem).split())[:200]
         raise StoredFileError(
-            f"{place} holds no graph ({' '.join(str(problem).split())[:200]}); give a file that the "
-            "command network or write_graph has written."
+            f"{place} holds no graph ({reason}); give a file that the command network or "
+            "write_graph has written."
         ) from problem
 
 

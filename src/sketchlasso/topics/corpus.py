@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -42,11 +41,6 @@ class Corpus:
         How the corpus was made from its source: plain values that JSON can hold.
     groups : tuple of str, of length n_documents, or None
         A date, an author or a section for each document, to compare topics across.
-
-    Raises
-    ------
-    InvalidInputError
-        The parts do not fit together, or are empty.
     """
 
     counts: SparseRows
@@ -59,9 +53,7 @@ class Corpus:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", _counts(self.counts))
-        object.__setattr__(self, "words", tuple(map(str, self.words)))
-        object.__setattr__(self, "titles", tuple(map(str, self.titles)))
-        for name in ("texts", "groups"):
+        for name in ("words", "titles", "texts", "groups"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         object.__setattr__(self, "settings", dict(self.settings))
@@ -72,20 +64,15 @@ class Corpus:
                 f"{self.counts.nnz} counts), but at least one word in one document is needed; "
                 "give documents with text."
             )
-        for what, parts, wanted in (
-            ("words", self.words, words),
-            ("titles", self.titles, documents),
-            ("texts", self.texts, documents),
-            ("groups", self.groups, documents),
-        ):
+        for name in ("words", "titles", "texts", "groups"):
+            parts, wanted = getattr(self, name), words if name == "words" else documents
             if parts is not None and len(parts) != wanted:
-                each = "column" if what == "words" else "row"
                 raise InvalidInputError(
-                    f"{self._title} has counts of shape {self.shape} but {len(parts)} {what}; "
-                    f"give {wanted}, one per {each}."
+                    f"{self._title} has counts of shape {self.shape} but {len(parts)} {name}; "
+                    f"give {wanted}, one per {'column' if name == 'words' else 'row'}."
                 )
         if len(set(self.words)) != words:
-            twice = Counter(self.words).most_common(1)[0][0]
+            twice = next(word for word in self.words if self.words.count(word) > 1)
             raise InvalidInputError(
                 f"{self._title} has several columns for the word {twice!r}, but words must "
                 "differ; add up or rename those columns."
@@ -153,11 +140,6 @@ class Corpus:
         Returns
         -------
         Corpus
-
-        Raises
-        ------
-        InvalidInputError
-            An option is invalid, or no word would be left.
         """
         documents = self.shape[0]
         least = min(5, 1 + documents // 50) if min_documents is None else min_documents
@@ -222,13 +204,11 @@ def _counts(given: object) -> SparseRows:
     counts: SparseRows = sparse.csr_array(values.astype(np.float64))
     counts.sum_duplicates()
     counts.eliminate_zeros()
-    found = find_entry(counts, lambda values: ~(np.isfinite(values) & (values >= 0)))
-    if found is not None:
-        row, column, value = found
-        wanted = "0 or more" if np.isfinite(value) else "finite"
+    bad = find_entry(counts, lambda values: ~(np.isfinite(values) & (values >= 0)))
+    if bad is not None:
         raise InvalidInputError(
-            f"counts hold {value} in row {row + 1}, column {column + 1}, but every count must be "
-            f"{wanted}; correct such entries first."
+            f"counts hold {bad[2]} in row {bad[0] + 1}, column {bad[1] + 1}, but every count must "
+            "be finite and 0 or more; correct such entries first."
         )
     return counts
 

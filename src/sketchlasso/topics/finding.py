@@ -106,24 +106,14 @@ class Topics:
             Of the groups, in order.
         shares : ndarray of shape (n_groups, n_topics)
             Means over the documents of a group.
-
-        Raises
-        ------
-        InvalidInputError
-            There are no groups, or not one per document.
         """
-        given = self.groups if groups is None else tuple(map(str, groups))
-        if given is None:
+        groups = self.groups if groups is None else tuple(map(str, groups))
+        if groups is None or len(groups) != len(self.titles):
             raise InvalidInputError(
-                "the corpus has no groups of documents; pass groups= with one value per document, "
-                "or read it with group_column=."
+                f"there are {len(groups or ())} groups for {len(self.titles)} documents; pass "
+                "groups= with one per document, or read the corpus with group_column=."
             )
-        if len(given) != len(self.titles):
-            raise InvalidInputError(
-                f"{len(given)} groups were given for {len(self.titles)} documents; give one per "
-                "document."
-            )
-        names, place = np.unique(periods(given), return_inverse=True)
+        names, place = np.unique(periods(groups), return_inverse=True)
         total = np.zeros((len(names), len(self.topics)))
         np.add.at(total, place, self.shares)
         return tuple(map(str, names)), total / np.bincount(place)[:, None]

@@ -15,10 +15,7 @@ from sketchlasso.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from sketchlasso.topics.imager import TopicImager
 
-# A word in fewer documents is in too few of each half to learn from.
-RARE = 20
-USUAL_WORDS = 10  # default of image
-FINER_RANK = 100  # default of the imager
+RARE = 20  # in fewer documents, a word is in too few of each half to learn from
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,19 +152,7 @@ class ComparedImages:
 def compare_images(
     first: TopicImager, second: TopicImager, word: str, n_words: int = 10
 ) -> ComparedImages:
-    """The images of one word in two corpora, side by side.
-
-    Parameters
-    ----------
-    first, second : TopicImager
-        Fitted.
-    word : str
-    n_words : int
-
-    Returns
-    -------
-    ComparedImages
-    """
+    """The images of one word in two corpora, side by side."""
     return ComparedImages(first.image(word, n_words), second.image(word, n_words))
 
 
@@ -186,9 +171,9 @@ def advice(image: TopicImage, question: Question, documents: int, rank: int, lar
         return "words were excluded: allow some of them again."
     if question.radius != AUTOMATIC or question.alpha is not None:
         return "radius or alpha were set: leave them to be chosen."
-    if len(image.words) < USUAL_WORDS:
-        return f"the image has {len(image.words)} words: ask for {USUAL_WORDS}."
-    finer = min(FINER_RANK, largest)
+    if len(image.words) < 10:
+        return f"the image has {len(image.words)} words: ask for 10."
+    finer = min(100, largest)
     if rank < finer:
         return f"the sketch has rank {rank}: a rank of {finer} may help."
     return "the word is used in too many ways here: ask for a more specific one."

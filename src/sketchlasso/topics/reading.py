@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, StoredFileError, unaccepted
 from sketchlasso.io import Table, read_lines, read_table
-from sketchlasso.io.source import TABLES, format_of, plain_ending
+from sketchlasso.io.source import TABLES, failures, format_of, plain_ending
 from sketchlasso.io.table import Column, find_column
 from sketchlasso.io.tables import TextLayout, read_frames, texts_of
 from sketchlasso.topics.corpus import Corpus, numbered
@@ -34,21 +34,14 @@ TOKEN = (
 )
 TITLE = 60  # characters of a title that a text begins with
 ENDINGS = (".txt", ".text", ".md", ".rst", ".tex", ".org", ".adoc", ".py")
-MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 # The options that apply to each kind of source.
 KINDS = {
-    "documents given as strings": {"vectorizer"},
-    "a folder of text files": {"vectorizer", "follow_links"},
-    "a file with one document per line": {"vectorizer"},
-    "a table": {
-        "vectorizer", "column", "title_column", "group_column", "separator", "header",
-    },
-    "a file with counts": {"vocabulary"},
-}  # fmt: skip
+    "documents given as strings": "vectorizer",
+    "a folder of text files": "vectorizer follow_links",
+    "a file with one document per line": "vectorizer",
+    "a table": "vectorizer column title_column group_column separator header",
+    "a file with counts": "vocabulary",
+}
 
 
 def read_corpus(
@@ -62,7 +55,6 @@ def read_corpus(
     groups: Names = None,
     vectorizer: Any = None,
     endings: Sequence[str] = ENDINGS,
-    max_bytes: int = 1 << 20,
     text_length: int | None = 2000,
     separator: str | None = None,
     header: bool | None = None,
@@ -103,9 +95,6 @@ def read_corpus(
         are left out.
     endings : sequence of str
         Endings of the text files in a folder; '' stands for names without an ending.
-    max_bytes : int
-        Most bytes to read from a file in a folder; ``settings["cut_files"]`` is the number of
-        longer files.
     text_length : int or None
         Characters of every document to keep for display: None for all, 0 for no texts.
     separator : str, optional
@@ -121,15 +110,6 @@ def read_corpus(
     Corpus
         counts of shape (n_documents, n_words).
 
-    Raises
-    ------
-    StoredFileError
-        A file is missing, truncated, damaged, or not of its format.
-    InvalidInputError
-        There is no text, no such column, or words and counts do not belong together.
-    MissingExtraError
-        Parquet or Arrow, and pyarrow is not installed.
-
     Examples
     --------
     >>> import sketchlasso as sl
@@ -138,40 +118,45 @@ def read_corpus(
     ((2, 6), 'The wave and the sea.')
     >>> corpus = sl.topics.read_corpus("posts.jsonl", column="body")  # doctest: +SKIP
     """
-    if not is_whole(max_bytes) or max_bytes < 1:
-        raise unaccepted("max_bytes", max_bytes, "a whole number of 1 or more")
     if text_length is not None and (not is_whole(text_length) or text_length < 0):
         raise unaccepted("text_length", text_length, "a whole number of 0 or more")
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     kind = "documents given as strings" if path is None else _kind(path)
-    _check_options(
-        kind, column=column, title_column=title_column, group_column=group_column,
-        vocabulary=vocabulary, vectorizer=vectorizer, separator=separator, header=header,
-        follow_links=follow_links,
-    )  # fmt: skip
+    options = {
+        "column": column,
+        "title_column": title_column,
+        "group_column": group_column,
+        "vocabulary": vocabulary,
+        "vectorizer": vectorizer,
+        "separator": separator,
+        "header": header,
+        "follow_links": follow_links,
+    }
+    for option, value in options.items():
+        if value is not None and option not in KINDS[kind].split():
+            raise InvalidInputError(f"{option} does not apply to {kind}; leave it out.")
     settings: dict[str, Any] = {}
-    named: Sequence[str] | None = None
+    called: Sequence[str] | None = None
     if path is None:
-        texts, named = _documents(source)
+        texts, called = _documents(source)
     elif kind == "a file with counts":
         return replace(_from_counts(path, vocabulary, titles), groups=names_from(groups))
     elif kind == "a folder of text files":
-        texts, named, settings = _read_folder(
-            path, endings, max_bytes, follow_links=bool(follow_links)
-        )
+        texts, called, left_out = _read_folder(path, endings, bool(follow_links))
+        settings["links_left_out"] = left_out
     elif kind == "a file with one document per line":
         texts = [line.strip() for line in read_lines(path)]
     else:
         roles = {"column": column, "title_column": title_column, "group_column": group_column}
         columns = _text_columns(path, roles, TextLayout(separator, header))
-        texts, named = columns["column"], columns.get("title_column")
+        texts, called = columns["column"], columns.get("title_column")
         groups = columns.get("group_column", groups)
         settings["column"] = column
     origin = "documents" if path is None else str(source)
     if not texts:
         raise InvalidInputError(f"{origin} has no documents; give at least one.")
     counts, words, recorded = _count_words(texts, vectorizer)
-    called = names_from(titles) or named
+    called = names_from(titles) or called
     if called is None:
         called = [_beginning(text) or numbered(i) for i, text in enumerate(texts)]
     shown = None if text_length == 0 else tuple(text[:text_length] for text in texts)
@@ -207,11 +192,6 @@ def corpus_from_matrix(
     Returns
     -------
     Corpus
-
-    Raises
-    ------
-    InvalidInputError
-        Words and columns do not belong together, or entries are negative or not finite.
 
     Examples
     --------
@@ -269,12 +249,6 @@ def names_from(given: Names) -> tuple[str, ...] | None:
     if isinstance(given, str | os.PathLike):
         return read_lines(given)
     return tuple(map(str, given))
-
-
-def _check_options(kind: str, **options: Any) -> None:
-    for option, value in options.items():
-        if value is not None and option not in KINDS[kind]:
-            raise InvalidInputError(f"{option} does not apply to {kind}; leave it out.")
 
 
 def _documents(source: Any) -> tuple[list[str], list[str] | None]:
@@ -415,85 +389,57 @@ def _words_of(vectorizer: Any) -> tuple[str, ...]:
 
 
 def _read_folder(
-    folder: Path, endings: Sequence[str], max_bytes: int, *, follow_links: bool
-) -> tuple[list[str], list[str], dict[str, int]]:
-    """Read all text files below a folder, in the order of their paths.
+    folder: Path, endings: Sequence[str], follow_links: bool
+) -> tuple[list[str], list[str], int]:
+    """Texts and titles of the text files below a folder, by path, and how many links were left out.
 
-    Returns the texts, their titles (paths below the folder, with forward slashes), and how many
-    files were longer than allowed and cut, and how many links were not followed.
-
-    Hidden and binary files (with zero bytes) are skipped. Text is UTF-8, UTF-16 with a byte-order
-    mark, or else Windows-1252.
+    Hidden and binary files (with zero bytes) are skipped.
     """
     wanted = {ending.lower() for ending in endings}
-    texts, titles, cut = [], [], 0
+    texts, titles, left_out = [], [], 0
     others: Counter[str] = Counter()
-    left_out: list[str] = []
-    for path in _files_below(folder, follow_links, left_out):
-        if path.suffix.lower() not in wanted:
-            others[path.suffix.lower() or "none"] += 1
-            continue
-        try:
-            with open(path, "rb") as file:
-                data = file.read(max_bytes + 1)
-        except OSError as problem:
-            raise _unreadable(problem) from problem
-        encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
-        if encoding is None and b"\0" in data:
-            continue
-        is_cut = len(data) > max_bytes  # perhaps within a character
-        try:
-            decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
-            text = decoder.decode(data[:max_bytes], final=not is_cut)
-        except UnicodeDecodeError:
-            text = data[:max_bytes].decode("cp1252", "replace")
-        texts.append(text)
-        titles.append(path.relative_to(folder).as_posix())
-        cut += is_cut
-    if not texts:
-        there = ", ".join(ending for ending, _ in others.most_common(5)) or "no files"
-        links = f", {len(left_out)} symbolic links out of it" if left_out else ""
-        raise InvalidInputError(
-            f"the folder {folder} holds no text files with the endings {', '.join(endings)} "
-            f"(there: {there}{links}); give the endings of those to read ('' for names without "
-            "one), or set follow_links."
-        )
-    return texts, titles, {"cut_files": cut, "links_left_out": len(left_out)}
-
-
-def _files_below(folder: Path, follow_links: bool, left_out: list[str]) -> Iterator[Path]:
-    """Yield the files below a folder; add links out of it that are not followed to `left_out`."""
-    home = os.path.realpath(folder)
     seen: set[str] = set()
-
-    def enters(path: str) -> bool:
-        """Whether to read a file or enter a folder."""
-        if follow_links or not os.path.islink(path):
-            return True
-        inside = Path(os.path.realpath(path)).is_relative_to(home)
-        if not inside:
-            left_out.append(path)
-        return inside and not os.path.isdir(path)  # a folder inside is visited anyway
-
-    def refuse(problem: OSError) -> None:
-        raise _unreadable(problem) from problem
-
-    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=follow_links):
+    home = folder.resolve()
+    for place, folders, names in os.walk(folder, followlinks=follow_links):
         real = os.path.realpath(place)
         if real in seen:  # links can lead in a circle
             folders.clear()
             continue
         seen.add(real)
-        shown = sorted(name for name in folders if name[0] not in "._" and name != "node_modules")
-        folders[:] = [name for name in shown if enters(os.path.join(place, name))]
-        for name in sorted(names):
-            path = Path(place) / name
-            if not name.startswith(".") and path.is_file() and enters(str(path)):
-                yield path
+        folders[:] = sorted(
+            name for name in folders if name[0] not in "._" and name != "node_modules"
+        )
+        for path in (Path(place) / name for name in sorted([*names, *folders])):
+            if not follow_links and not path.resolve().is_relative_to(home):
+                left_out += 1
+            elif path.is_file() and not path.name.startswith("."):
+                ending = path.suffix.lower()
+                text = _text_of(path) if ending in wanted else None
+                if text is not None:
+                    texts.append(text)
+                    titles.append(path.relative_to(folder).as_posix())
+                elif ending not in wanted:
+                    others[ending or "none"] += 1
+    if not texts:
+        there = ", ".join(ending for ending, _ in others.most_common(5)) or "no files"
+        links = f", {left_out} symbolic links out of it" if left_out else ""
+        raise InvalidInputError(
+            f"the folder {folder} holds no text files with the endings {', '.join(endings)} "
+            f"(there: {there}{links}); give the endings of those to read ('' for names without "
+            "one), or set follow_links."
+        )
+    return texts, titles, left_out
 
 
-def _unreadable(problem: OSError) -> StoredFileError:
-    return StoredFileError(
-        f"{problem.filename} could not be read ({problem.strerror or problem}); make it readable "
-        "or take it out of the folder."
-    )
+def _text_of(path: Path) -> str | None:
+    """A file as text: UTF-8, UTF-16 with a byte-order mark, or Windows-1252; None if binary."""
+    with failures(path):
+        data = path.read_bytes()
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")

@@ -1,4 +1,4 @@
-"""Fitted imagers as files, without pickle."""
+"""One file for a fitted imager: its settings, its corpus and its sketch."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import Sketch
-from sketchlasso.storage import Stored, matrix_arrays, reading, strings_array, write_stored
+from sketchlasso.storage import matrix_arrays, reading, strings_array, write_stored
 from sketchlasso.topics.corpus import Corpus, stop_list, weigh
 
 if TYPE_CHECKING:
@@ -29,11 +28,25 @@ def save_topics(imager: TopicImager, path: str | os.PathLike[str]) -> None:
     settings["radius"] = plain_radius(imager.radius)
     if not isinstance(settings["random_state"], int | None):
         settings["random_state"] = None
-    facts: dict[str, Any] = {"settings": settings}
-    arrays: dict[str, NDArray[Any]] = {}
-    packed = {"corpus": pack_corpus(imager.corpus_), "sketch": imager.sketch_.packed()}
-    for part, (facts[part], theirs) in packed.items():
-        arrays |= {f"{part}.{name}": array for name, array in theirs.items()}
+    corpus, (sketch, sketch_arrays) = imager.corpus_, imager.sketch_.packed()
+    counts = corpus.counts.copy()
+    largest = float(counts.data.max(initial=0))
+    if largest < 2**32 and np.all(counts.data == np.rint(counts.data)):  # counts, and not weights
+        counts.data = counts.data.astype(np.min_scalar_type(int(largest)))
+    arrays: dict[str, Any] = matrix_arrays("corpus.counts", counts)
+    for name in ("words", "titles", "texts", "groups"):
+        if getattr(corpus, name) is not None:
+            arrays[f"corpus.{name}"] = strings_array(getattr(corpus, name))
+    facts = {
+        "settings": settings,
+        "corpus": {
+            "source": corpus.source,
+            "settings": dict(corpus.settings),
+            "shape": list(corpus.shape),
+        },
+        "sketch": sketch,
+    }
+    arrays |= {f"sketch.{name}": array for name, array in sketch_arrays.items()}
     write_stored(path, "topics", facts, arrays)
 
 
@@ -65,63 +78,23 @@ def load_topics(path: str | os.PathLike[str]) -> TopicImager:
     from sketchlasso.topics.imager import TopicImager  # which imports this module
 
     with reading(path, "topics") as stored:
-        settings = stored.part("settings")
-        imager = TopicImager(
-            rank=settings.fact("rank", int),
-            weighting=settings.fact("weighting", str),
-            scale=settings.fact("scale", bool),
-            radius=settings.facts["radius"],
-            positive=settings.fact("positive", bool),
-            min_documents=settings.fact("min_documents", int, optional=True),
-            max_share=settings.fact("max_share", float),
-            stop_words=settings.facts["stop_words"],
-            tol=settings.fact("tol", float),
-            n_jobs=settings.fact("n_jobs", int, optional=True),
-            random_state=settings.fact("random_state", int, optional=True),
-            device=settings.fact("device", str),
-        )
+        imager = TopicImager(**stored.fact("settings", dict))
         imager._question(1)
         stop_list(imager.stop_words)
         imager.sketch_ = Sketch.unpacked(stored.part("sketch"))
-        corpus = unpack_corpus(stored.part("corpus"))
-        if imager.sketch_.shape != corpus.shape or not 0 < imager.tol < 1 or imager.rank < 1:
+        part = stored.part("corpus")
+        rows, columns = part.fact("shape", list)
+        corpus = Corpus(
+            part.matrix("counts", (rows, columns)),
+            part.strings("words"),
+            part.strings("titles"),
+            part.strings("texts") if "texts" in part.arrays else None,
+            part.fact("source", str),
+            part.fact("settings", dict),
+            part.strings("groups") if "groups" in part.arrays else None,
+        )
+        if imager.sketch_.shape != corpus.shape:
             raise ValueError(
-                f"the sketch is of {imager.sketch_.shape} and the corpus of {corpus.shape}, with "
-                f"a tolerance of {imager.tol} and a rank of {imager.rank}"
+                f"the sketch is of {imager.sketch_.shape} and the corpus of {corpus.shape}"
             )
         return imager._settle(corpus, weigh(corpus.counts, imager.weighting))
-
-
-def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return facts and arrays of a corpus."""
-    counts = corpus.counts.copy()
-    largest = float(counts.data.max(initial=0))
-    if largest < 2**32 and np.all(counts.data == np.rint(counts.data)):  # counts, and not weights
-        counts.data = counts.data.astype(np.min_scalar_type(int(largest)))
-    facts = {
-        "source": corpus.source,
-        "settings": dict(corpus.settings),
-        "shape": list(corpus.shape),
-    }
-    arrays: dict[str, NDArray[Any]] = matrix_arrays("counts", counts)
-    for name in ("words", "titles", "texts", "groups"):
-        if getattr(corpus, name) is not None:
-            arrays[name] = strings_array(getattr(corpus, name))
-    return facts, arrays
-
-
-def unpack_corpus(stored: Stored) -> Corpus:
-    """Return the corpus of :func:`pack_corpus`; what does not fit is ValueError."""
-    rows, columns = map(int, stored.fact("shape", list))
-    settings = stored.part("settings")
-    for pruned in ("min_documents", "empty_documents"):
-        settings.fact(pruned, int)
-    return Corpus(
-        stored.matrix("counts", (rows, columns)),
-        stored.strings("words"),
-        stored.strings("titles"),
-        stored.strings("texts") if "texts" in stored.arrays else None,
-        stored.fact("source", str),
-        settings.facts,
-        stored.strings("groups") if "groups" in stored.arrays else None,
-    )

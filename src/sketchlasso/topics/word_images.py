@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,11 +38,8 @@ def word_graph(
 ) -> Any:
     """Make a graph of the images of all words, by an "or" or an "and" of both directions.
 
-    With a the weight of word j in the image of word i and b that of i in the image of j:
-
-    - "or" links them if either is not zero, with the one of larger absolute value;
-    - "and" links them if neither is zero and both have the same sign, with the one of smaller
-      absolute value. Where the signs differ the two images contradict each other.
+    "or" links two words if either explains the other, with the weight of larger absolute value;
+    "and" links them if both do and agree in sign, with that of smaller absolute value.
 
     Parameters
     ----------
@@ -61,11 +57,6 @@ def word_graph(
     networkx.Graph
         Its edges have a `weight`, the absolute one, and a `sign`, 1 or -1. Needs the extra `graph`.
 
-    Raises
-    ------
-    InvalidInputError
-        The matrix is not square or not finite, or words do not belong to it.
-
     Examples
     --------
     >>> import sketchlasso as sl
@@ -75,24 +66,21 @@ def word_graph(
     {'weight': 0.3, 'sign': -1}
     """
     names = tuple(map(str, words))
-    given: Any = weights if sparse.issparse(weights) else np.asarray(weights)
-    if given.shape != (len(names), len(names)) or given.dtype.kind not in "biuf":
+    values: Any = weights if sparse.issparse(weights) else np.asarray(weights)
+    if values.shape != (len(names), len(names)) or values.dtype.kind not in "biuf":
         raise InvalidInputError(
-            f"weights have shape {given.shape} and type {given.dtype}, but real numbers with a row "
-            f"and a column for each of {len(names)} words are needed; give all images together."
+            f"weights have shape {values.shape} and type {values.dtype}, but real numbers with a "
+            f"row and a column for each of {len(names)} words are needed; give all images together."
         )
     if len(set(names)) != len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise InvalidInputError(
-            f"the word {twice!r} was given twice, but words must differ; rename one of them."
-        )
-    rows: Any = sparse.csr_array(given.astype(np.float64))
+        raise InvalidInputError("a word was given twice, but words must differ; rename one.")
+    rows: Any = sparse.csr_array(values.astype(np.float64))
     rows.sum_duplicates()
     if not np.isfinite(rows.data).all():
         raise InvalidInputError(
             "weights hold NaN or infinity, but every weight must be finite; make the images again."
         )
-    matrix = sparse.coo_array(rows)
+    matrix = rows.tocoo()
     edges, joined = join_directions(matrix.row, matrix.col, matrix.data, len(names), rule)
     graph = graph_of(names, edges, joined, rule)
     if drop_isolated:
@@ -129,12 +117,10 @@ class WordImages:
 
     def check_words(self, words: Iterable[str]) -> None:
         """Reject a model that has other words."""
-        given = tuple(words)
-        if self.words != given:
+        if self.words != tuple(words):
             raise InvalidInputError(
-                f"the images are of {len(self.words)} words and the model has {len(given)}, or "
-                "others, but both must be of the same vocabulary; run image_all on this model "
-                "again."
+                "the images are of other words than the model, but both must be of the same "
+                "vocabulary; run image_all on this model again."
             )
 
     def graph(self, rule: Rule = "or") -> Any:
@@ -164,12 +150,11 @@ def load_images(path: str | os.PathLike[str]) -> WordImages:
     with reading(path, "images") as stored:
         words, n_words = stored.strings("words"), stored.fact("n_words", int)
         n = len(words)
-        if len(set(words)) != n or n < 1 or n_words < 1:
-            raise ValueError(f"it has {n} words, and {n_words} in an image")
         alpha, radius, gap = (stored.array(name, (n,), finite=False) for name in VECTORS)
         weights = stored.matrix("weights", (n, n))
-        settings = stored.fact("settings", dict)
-        return WordImages(words, weights, alpha, radius, gap, n_words, settings)
+        return WordImages(
+            words, weights, alpha, radius, gap, n_words, stored.fact("settings", dict)
+        )
 
 
 def image_everything(
@@ -191,7 +176,16 @@ def image_everything(
             rows.append((strongest[order], weights[order]))
         return replace(answers, coef=stack_rows(rows, answers.coef.shape[1]))
 
-    settings = _settings(imager, question)
+    settings = {
+        "n_words": question.n_words,
+        "radius": plain_radius(question.radius),
+        "positive": question.positive,
+        "tol": imager.tol,
+        "weighting": imager.weighting,
+        "rank": imager.sketch_.rank,
+        "device": imager.device,
+        "sketch": hashlib.sha256(np.ascontiguousarray(imager.sketch_.P).tobytes()).hexdigest(),
+    }
     count = len(imager.words_)
     size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
     with Parts.beside(path, settings, "corpus") as parts:
@@ -217,18 +211,3 @@ def image_everything(
         if path is not None:
             images.save(path)
     return images
-
-
-def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
-    """What decides the answer, in a form that JSON can hold."""
-    P = np.ascontiguousarray(imager.sketch_.P)
-    return {
-        "n_words": question.n_words,
-        "radius": plain_radius(question.radius),
-        "positive": question.positive,
-        "tol": imager.tol,
-        "weighting": imager.weighting,
-        "rank": imager.sketch_.rank,
-        "device": imager.device,
-        "sketch": hashlib.sha256(P.tobytes()).hexdigest(),
-    }

@@ -24,15 +24,6 @@ def test_it_is_a_real_corpus(corpus):
     json.dumps(corpus.settings)
 
 
-def test_words_of_documentation_and_plurals_are_not_in_it(corpus):
-    gone = """parameters parameter returns see also notes examples array_like optional default
-    ndarray dtype glossary valueerror panda automatically"""
-    assert not set(gone.split()) & set(corpus.words)
-    for singular, plural in [("matrix", "matrices"), ("cluster", "clusters"), ("file", "files")]:
-        assert singular in corpus.words
-        assert plural not in corpus.words
-
-
 def test_images_of_words_are_about_them(corpus):
     imager = TopicImager(rank=60, stop_words=None, min_documents=8, random_state=0).fit(corpus)
     assert np.array_equal(imager.words_, corpus.words)

@@ -69,13 +69,13 @@ def test_topics_over_groups_are_means(topics):
     assert np.allclose(shares[1], topics.shares[60:120].mean(axis=0))
     other, _ = topics.over(["a", "b"] * 120)
     assert other == ("a", "b")
-    with pytest.raises(InvalidInputError, match="3 groups were given for 240 documents"):
+    with pytest.raises(InvalidInputError, match="3 groups for 240 documents"):
         topics.over(["a", "b", "c"])
 
 
 def test_groups_are_needed_and_kept(topics, imager, tmp_path):
     bare = Topics(topics.topics, topics.titles, topics.shares)
-    with pytest.raises(InvalidInputError, match="no groups of documents"):
+    with pytest.raises(InvalidInputError, match="0 groups for 240 documents"):
         bare.over()
     imager.save(tmp_path / "made.topics")
     assert load_topics(tmp_path / "made.topics").corpus_.groups == imager.corpus_.groups

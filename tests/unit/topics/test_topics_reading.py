@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
-from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.io import Table, read_table
+from sketchlasso.io import read_table
 from sketchlasso.topics import corpus_from_matrix, read_corpus
 
 DOCUMENTS = ["The sea, the wave!", "Night at sea.", ""]
@@ -47,7 +46,6 @@ def test_titles_are_taken_where_they_are_given(tmp_path):
     assert read_corpus({"x": "sea", "y": "night"}).titles == ("x", "y")
     (tmp_path / "t.txt").write_text("one\ntwo\nthree\n")
     assert read_corpus(DOCUMENTS, titles=tmp_path / "t.txt").titles == ("one", "two", "three")
-    assert "2 titles" in refusal(InvalidInputError, read_corpus, DOCUMENTS, titles=["a", "b"])
 
 
 def test_words_are_letters_and_contractions_leave_no_scraps():
@@ -90,33 +88,6 @@ def test_a_tfidf_vectorizer_gives_its_counts(fit):
     assert as_dictionary(corpus) == COUNTS
 
 
-@pytest.mark.parametrize(
-    ("vectorizer", "says"),
-    [(HashingVectorizer(), "which keep words"), ("words", "vectorizer is a str")],
-)
-def test_vectorizers_without_words_are_refused(vectorizer, says):
-    assert says in refusal(InvalidInputError, read_corpus, DOCUMENTS, vectorizer=vectorizer)
-
-
-@pytest.mark.parametrize(
-    ("documents", "says"),
-    [
-        ([], "no documents"),
-        (["sea", None], "document 2 is of type NoneType"),
-        (["sea", float("nan")], "document 2 is of type float"),
-        (["1 2 3", "."], "no word that can be counted"),
-        (sparse.eye_array(2).toarray(), "corpus_from_matrix"),
-    ],
-)
-def test_what_are_no_documents_is_refused(documents, says):
-    assert says in refusal(InvalidInputError, read_corpus, documents)
-
-
-@pytest.mark.parametrize("name", ["no such file", "a whole document, pasted " * 400])
-def test_a_string_is_a_path(name):
-    assert "list of strings" in refusal(StoredFileError, read_corpus, name)
-
-
 def test_a_folder_of_text_files(tmp_path):
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / ".git").mkdir()
@@ -127,25 +98,18 @@ def test_a_folder_of_text_files(tmp_path):
     (tmp_path / "binary.txt").write_bytes(b"PNG\0\1\2")
     (tmp_path / ".git" / "hidden.txt").write_text("hidden")
     (tmp_path / "picture.png").write_text("not read")
-    (tmp_path / "long.txt").write_text("\u00e9\u00e9\u00e9\u00e9 tail")
-    corpus = read_corpus(tmp_path, max_bytes=17)
-    assert corpus.titles == ("b.TXT", "long.txt", "deep/a.md", "deep/er/c.rst", "deep/er/d.txt")
-    assert {"sea", "wave", "d\u00e9j\u00e0", "night", "day"} <= set(corpus.words)
-    assert corpus.settings["cut_files"] == 1
-    cut = read_corpus(tmp_path, max_bytes=7, endings=[".txt"])
-    assert cut.texts[cut.titles.index("long.txt")] == "\u00e9\u00e9\u00e9"
+    os.symlink(tmp_path, tmp_path / "loop")
+    for follow in (None, True):
+        corpus = read_corpus(tmp_path, follow_links=follow)
+        assert corpus.titles == ("b.TXT", "deep/a.md", "deep/er/c.rst", "deep/er/d.txt")
+        assert set(corpus.words) == {"sea", "wave", "d\u00e9j\u00e0", "vu", "night", "owl", "day"}
 
 
 def test_a_folder_without_text_says_what_is_there(tmp_path):
     (tmp_path / "0001").write_text("from: me")
-    assert "(there: none)" in refusal(InvalidInputError, read_corpus, tmp_path)
+    with pytest.raises(InvalidInputError, match=r"\(there: none\)"):
+        read_corpus(tmp_path)
     assert read_corpus(tmp_path, endings=[""]).words == ("from", "me")
-
-
-def test_a_folder_linked_into_itself_ends(tmp_path):
-    (tmp_path / "a.txt").write_text("sea")
-    os.symlink(tmp_path, tmp_path / "loop")
-    assert read_corpus(tmp_path).shape == (1, 1)
 
 
 @pytest.mark.parametrize("squeeze", [None, gzip.compress, bz2.compress])
@@ -158,22 +122,6 @@ def test_json_lines(tmp_path, squeeze):
     corpus = read_corpus(path, title_column="id")
     assert as_dictionary(corpus) == {"sea": [1, 0, 1], "wave": [1, 0, 0]}
     assert corpus.titles == ("1", "", "3")
-    assert "nearest: 'text'" in refusal(InvalidInputError, read_corpus, path, column="texts")
-    assert "text is needed" in refusal(InvalidInputError, read_corpus, path, column="x")
-
-
-@pytest.mark.parametrize(
-    ("content", "error", "says"),
-    [
-        ('{"text": "a"}\nnonsense\n', StoredFileError, "could not be read as jsonl"),
-        ('{"text": "a"}\n[1]\n', StoredFileError, "line 2 is not an object"),
-        ('{"title": "a", "body": "b"}\n', InvalidInputError, "none is called 'text'"),
-        ("{}\n", InvalidInputError, "no rows"),
-    ],
-)
-def test_json_lines_that_cannot_be_used(tmp_path, content, error, says):
-    (tmp_path / "a.jsonl").write_text(content)
-    assert says in refusal(error, read_corpus, tmp_path / "a.jsonl")
 
 
 @pytest.mark.parametrize(("ending", "mark"), [("csv", ","), ("tsv", "\t")])
@@ -186,10 +134,8 @@ def test_delimited_columns(tmp_path, ending, mark):
     assert corpus.titles == ("a", "b")
     assert as_dictionary(corpus)["wave"] == [0, 40000]
     assert read_corpus(path, column=1).words == ("night", "sea", "wave")
-    assert "'name', 'body', 'stars'" in refusal(InvalidInputError, read_corpus, path)
-    assert "title_column='nom'" in refusal(
-        InvalidInputError, read_corpus, path, column=1, title_column="nom"
-    )
+    with pytest.raises(InvalidInputError, match="'name', 'body', 'stars'"):
+        read_corpus(path)
 
 
 def test_delimited_without_names(tmp_path):
@@ -208,7 +154,6 @@ def test_arrow_columns(tmp_path, ending):
     corpus = read_corpus(path, title_column="n")
     assert as_dictionary(corpus) == {"night": [0, 0, 1], "sea": [1, 0, 1]}
     assert corpus.titles == ("1", "2", "3")
-    assert "text is needed" in refusal(InvalidInputError, read_corpus, path, column="l")
 
 
 def test_one_document_a_line(tmp_path):
@@ -234,15 +179,13 @@ def test_uci_bag_of_words(tmp_path, beside):
 )
 def test_a_sparse_matrix_beside_its_vocabulary(tmp_path, name, words):
     sparse.save_npz(tmp_path / name, sparse.csr_array(np.array([[1, 0], [250, 3]], np.uint8)))
-    assert "no words" in refusal(InvalidInputError, read_corpus, tmp_path / name)
     (tmp_path / words).write_text("sea\nnight\n")
     corpus = read_corpus(tmp_path / name)
     assert as_dictionary(corpus) == {"sea": [1, 250], "night": [0, 3]}
     assert corpus.settings["vocabulary"].endswith(words)
     (tmp_path / words).write_text("sea\nnight\nwave\n")  # of another matrix
-    assert "no words" in refusal(InvalidInputError, read_corpus, tmp_path / name)
-    with pytest.raises(InvalidInputError, match="3 words; give 2"):
-        read_corpus(tmp_path / name, vocabulary=tmp_path / words)
+    with pytest.raises(InvalidInputError, match="no words"):
+        read_corpus(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -262,52 +205,46 @@ def test_a_matrix_with_the_vectorizer_that_made_it():
     corpus = corpus_from_matrix(X, own, texts=DOCUMENTS)
     assert np.array_equal(corpus.counts.toarray(), X.toarray())
     assert corpus.words == tuple(own.get_feature_names_out())
-    assert "without words" in refusal(InvalidInputError, corpus_from_matrix, X, HashingVectorizer())
-    assert "without words" in refusal(InvalidInputError, corpus_from_matrix, X, CountVectorizer())
 
 
 def test_a_table_brings_its_words(tmp_path):
     (tmp_path / "counts.csv").write_text("sea,night\n1,0\n2,3\n")
     corpus = corpus_from_matrix(read_table(tmp_path / "counts.csv"))
     assert as_dictionary(corpus) == {"sea": [1, 2], "night": [0, 3]}
-    assert "no words" in refusal(InvalidInputError, corpus_from_matrix, Table(np.eye(2)))
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "says"),
+    ("source", "options", "says"),
     [
-        ({"sea": 0}, "each of the 2 columns"),
-        ({"sea": 0, "night": 0}, "one word"),
-        ({"sea": 0, "night": 2}, "its own column"),
-        (["sea"], "1 words; give 2"),
-        (None, "no words"),
+        ([], {}, "no documents"),
+        (["sea", None], {}, "document 2 is of type NoneType"),
+        (["1 2 3", "."], {}, "no word that can be counted"),
+        (DOCUMENTS, {"vectorizer": HashingVectorizer()}, "which keep words"),
+        (DOCUMENTS, {"titles": ["a", "b"]}, "2 titles"),
+        (DOCUMENTS, {"column": "x"}, "column does not apply to documents given as strings"),
+        (DOCUMENTS, {"text_length": -1}, "text_length must be a whole number of 0 or more"),
+        ("no such file", {}, "list of strings"),
+        ("a whole document, pasted " * 400, {}, "list of strings"),
     ],
 )
-def test_vocabularies_that_do_not_fit(vocabulary, says):
-    assert says in refusal(InvalidInputError, corpus_from_matrix, np.eye(2), vocabulary)
-    assert "read_corpus" in refusal(InvalidInputError, corpus_from_matrix, ["a text"], vocabulary)
+def test_what_cannot_be_read_is_refused(source, options, says):
+    with pytest.raises((InvalidInputError, StoredFileError), match=says):
+        read_corpus(source, **options)
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("X", "vocabulary", "says"),
     [
-        ({"column": "x"}, "documents given as strings"),
-        ({"vocabulary": ["x"]}, "vocabulary does not apply"),
-        ({"max_bytes": 0}, "max_bytes must be a whole number of 1 or more, not 0."),
-        ({"text_length": -1}, "text_length must be a whole number of 0 or more, not -1."),
+        (np.eye(2), {"sea": 0}, "each of the 2 columns"),
+        (np.eye(2), {"sea": 0, "night": 2}, "its own column"),
+        (np.eye(2), ["sea"], "1 words; give 2"),
+        (np.eye(2), CountVectorizer(), "without words"),
+        (["a text"], None, "read_corpus"),
     ],
 )
-def test_options_that_mean_nothing(options, says):
-    assert says in refusal(InvalidInputError, read_corpus, DOCUMENTS, **options)
-
-
-def test_a_file_of_no_known_kind(tmp_path):
-    path = tmp_path / "a.docx"
-    path.write_bytes(b"PK")
-    with pytest.raises(
-        InvalidInputError, match=r"cannot tell the format of .*a.docx from its name"
-    ):
-        read_corpus(path)
+def test_vocabularies_that_do_not_fit(X, vocabulary, says):
+    with pytest.raises(InvalidInputError, match=says):
+        corpus_from_matrix(X, vocabulary)
 
 
 def test_a_real_corpus_reads_with_its_words(real_file):
