@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sketchlasso.exact.target import Target
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.full_problem import FullValues
 from sketchlasso.solvers.settings import Progress, StopSolve
-from sketchlasso.solvers.solution import Certified, Ledger, Status, Stopwatch
+from sketchlasso.solvers.solution import Certified, Ledger, Status
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # What a problem that was never recorded holds.
@@ -164,8 +165,11 @@ class ExactLedger(Ledger):
             self.primal[part] = self.dual[part] = np.nan
             self.status[part] = Status.LEFT_OUT
 
-    def solution(self, watch: Stopwatch, count: int | None = None) -> ExactSolution:
-        """Return the solution; only the first `count` penalties of each chain where given."""
+    def solution(self, begun: float, count: int | None = None) -> ExactSolution:
+        """Return the solution, begun at a time of ``perf_counter``.
+
+        Only the first `count` penalties of each chain, where that is given.
+        """
         self._settle_all()
         numbers = np.arange(len(self.status))
         if count is not None:
@@ -186,5 +190,5 @@ class ExactLedger(Ledger):
             null=self.null[numbers],
             status=self.status[numbers],
             n_iter=self.steps[numbers],
-            seconds=watch.seconds,
+            seconds=perf_counter() - begun,
         )

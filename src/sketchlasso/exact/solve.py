@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
+from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -21,7 +22,6 @@ from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.linalg.threads import map_items, single_blas_thread, thread_count
 from sketchlasso.problem.terms import Terms
 from sketchlasso.solvers.settings import Progress, StopSolve
-from sketchlasso.solvers.solution import Stopwatch
 from sketchlasso.types import FloatArray, IntArray
 
 # A row set and a response, which have one path.
@@ -77,7 +77,8 @@ def solve_exact(
     if max_rounds < 1:
         raise unaccepted("max_rounds", max_rounds, "at least 1")
     threads = thread_count(n_threads, "n_threads")
-    with Stopwatch() as watch, single_blas_thread():
+    begun = perf_counter()
+    with single_blas_thread():
         descent = Descent(X, y, rows, terms, tol, threads, max_rounds, radius)
         grid = _checked_alphas(alphas, descent.Y.shape[1])
         shape, n = (len(descent.rows), *grid.shape), descent.columns.shape[1]
@@ -92,7 +93,7 @@ def solve_exact(
             for key in keys:
                 if not ledger.begun(*key):
                     ledger.begin(*key, descent.target(*key))
-    return ledger.solution(watch)
+    return ledger.solution(begun)
 
 
 def exact_alpha_max(

@@ -10,56 +10,8 @@ from scipy import sparse
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
-# Number of stored entries above which replaced ones are dropped.
-SPARE_ENTRIES = 1 << 20
 # Numbers that differ from their mean by no more than this share of their size are constant.
 CONSTANT_SHARE = 4 * np.finfo(np.float64).eps
-
-
-class KeptRows:
-    """Sparse rows (b, n), empty at first, that are replaced block by block.
-
-    A block is stored whole, without a loop over its rows: devices deliver 100,000 rows at once.
-    """
-
-    def __init__(self, size: int, n_features: int) -> None:
-        self._n_features = n_features
-        self._start = np.zeros(size, dtype=np.intp)
-        self._length = np.zeros(size, dtype=np.intp)
-        self._indices: list[Any] = []
-        self._values: list[FloatArray] = []
-        self._entries, self._limit = 0, SPARE_ENTRIES
-
-    def put(self, numbers: IntArray, block: Any, rows: IntArray) -> None:
-        """Replace rows `numbers` (c,) by the rows `rows` (c,) of a sparse block (any, n)."""
-        if len(rows) == 0:
-            return
-        start = block.indptr[rows]
-        self._start[numbers] = self._entries + start
-        self._length[numbers] = block.indptr[rows + 1] - start
-        self._indices.append(block.indices.copy())
-        self._values.append(block.data.copy())
-        self._entries += len(block.data)
-        if self._entries > self._limit:
-            everything = np.arange(len(self._start))
-            kept = self.take(everything)
-            self._start, self._entries = kept.indptr[:-1].astype(np.intp), len(kept.data)
-            self._indices, self._values = [kept.indices], [kept.data]
-            self._limit = 2 * self._entries + SPARE_ENTRIES
-
-    def take(self, numbers: IntArray) -> SparseRows:
-        """Return some rows (b, n), in the order of `numbers` (b,)."""
-        length = self._length[numbers]
-        indptr = np.concatenate([[0], np.cumsum(length)])
-        if len(self._values) > 1:
-            self._indices = [np.concatenate(self._indices)]
-            self._values = [np.concatenate(self._values)]
-        shape = len(numbers), self._n_features
-        if not self._values:
-            return sparse.csr_array(shape)
-        place = np.arange(indptr[-1]) + np.repeat(self._start[numbers] - indptr[:-1], length)
-        taken = self._values[0][place], self._indices[0][place], indptr
-        return sparse.csr_array(taken, shape=shape)
 
 
 def stack_rows(pieces: list[tuple[IntArray, FloatArray]], n_features: int) -> SparseRows:

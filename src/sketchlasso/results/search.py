@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,6 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.response import RowsBase
 from sketchlasso.solvers import Settings, Solver, Status
 from sketchlasso.solvers.settings import StopSolve
-from sketchlasso.solvers.solution import Stopwatch
 from sketchlasso.types import FloatArray, IntArray
 
 # Points of the coarse grid on a sketch, about; grids that are not twice as fine are solved whole.
@@ -537,8 +537,7 @@ class OnData:
         self._largest = np.zeros(t)
         # Responses that are fitted exactly at their last penalty on all rows.
         self._exact: set[int] = set()
-        self._watch = Stopwatch()
-        self._watch.__enter__()
+        self._begun = perf_counter()
         self.stopped = False
 
     def groups(self) -> Iterator[list[Line]]:
@@ -646,14 +645,13 @@ class OnData:
 
     def path(self, count: int) -> Path:
         """The models of `count` penalties."""
-        self._watch.__exit__()
         alphas = np.array([_extended(part, count, self._spacing) for part in self._alphas])
-        return exact_path(self._ledger.solution(self._watch, count), alphas, self._problem.terms)
+        return exact_path(self._ledger.solution(self._begun, count), alphas, self._problem.terms)
 
     def on_all_rows(self, path: Path) -> Path:
         """The models of all rows at the penalties of a path; INTERRUPTED where none is known."""
         alphas = path.alphas[:, 0]
-        solution = self._everywhere.solution(self._watch, alphas.shape[1])
+        solution = self._everywhere.solution(self._begun, alphas.shape[1])
         return exact_path(solution, alphas, self._problem.terms)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -24,7 +25,7 @@ from sketchlasso.solvers.conic import import_clarabel, solve_conic
 from sketchlasso.solvers.device import solve_on_device, suits
 from sketchlasso.solvers.newton import NO_NORMS, Newton, Round
 from sketchlasso.solvers.settings import Endings, Settings, StopSolve
-from sketchlasso.solvers.solution import BatchLedger, Iterates, Solution, Status, Stopwatch
+from sketchlasso.solvers.solution import BatchLedger, Iterates, Solution, Status
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import FloatArray, IntArray, RealArray
 from sketchlasso.warn import warn_user
@@ -106,14 +107,14 @@ def solve_or_raise(
         start = None if warm is None else warm.take(part)
         return solver, start, None if chain is None else chain[part], endings
 
-    with Stopwatch() as watch:
-        solutions = map_parts(_solve_here, parts, batch, settings, arguments, endings)
+    begun = perf_counter()
+    solutions = map_parts(_solve_here, parts, batch, settings, arguments, endings)
     for number, part in enumerate(parts):
         if solutions[number] is None:  # no worker has begun this part
             ledger = BatchLedger(batch.take(part), settings)
             ledger.interrupt()
-            solutions[number] = ledger.solution(solver, watch)
-    return join_solutions(solutions, parts, watch.seconds)
+            solutions[number] = ledger.solution(solver, begun)
+    return join_solutions(solutions, parts, perf_counter() - begun)
 
 
 def _solve_here(
@@ -130,22 +131,21 @@ def _solve_here(
         batch = replace(batch, P=batch.P.astype(np.float64, copy=False))
     ledger = BatchLedger(batch, settings)
     device = _device_for(batch, solver, settings)
-    label, finished_on_cpu = CPU, 0
-    with Stopwatch() as watch:
-        try:
-            if device is not None:
-                label = device.label
-                solve_on_device(batch, device, ledger, warm)
-                # A failed solve is a poor start: the CPU starts from scratch.
-                warm, finished_on_cpu = None, int(ledger.open.sum())
-            with single_blas_thread():
-                if solver == "conic":
-                    _solve_by_conic(ledger)
-                elif ledger.open.any():
-                    _solve_by_newton(ledger, warm, chain)
-        except endings:
-            ledger.interrupt()
-    return ledger.solution(solver, watch, label, finished_on_cpu)
+    label, finished_on_cpu, begun = CPU, 0, perf_counter()
+    try:
+        if device is not None:
+            label = device.label
+            solve_on_device(batch, device, ledger, warm)
+            # A failed solve is a poor start: the CPU starts from scratch.
+            warm, finished_on_cpu = None, int(ledger.open.sum())
+        with single_blas_thread():
+            if solver == "conic":
+                _solve_by_conic(ledger)
+            elif ledger.open.any():
+                _solve_by_newton(ledger, warm, chain)
+    except endings:
+        ledger.interrupt()
+    return ledger.solution(solver, begun, label, finished_on_cpu)
 
 
 def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from sketchlasso.problem.dual import correlate, largest_penalties, null_model
 from sketchlasso.problem.formulas import magnitude
 from sketchlasso.solvers.driver import chunks_of, solve_or_raise
 from sketchlasso.solvers.settings import Settings
-from sketchlasso.solvers.solution import Iterates, Solution, Stopwatch
+from sketchlasso.solvers.solution import Iterates, Solution
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
@@ -79,12 +80,12 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
     parts = parts_for_workers(batch)
     if parts is None:
         return _size_here(batch, settings, size)
-    with Stopwatch() as watch:
-        found = map_parts(_size_here, parts, batch, settings, lambda _: (size,))
+    begun = perf_counter()
+    found = map_parts(_size_here, parts, batch, settings, lambda _: (size,))
     back = np.argsort(np.concatenate(parts), kind="stable")
     return Sized(
         np.concatenate([part.alpha for part in found])[back],
-        join_solutions([part.solution for part in found], parts, watch.seconds),
+        join_solutions([part.solution for part in found], parts, perf_counter() - begun),
     )
 
 

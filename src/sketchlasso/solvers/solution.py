@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from enum import IntEnum
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from sketchlasso.errors import InaccurateWarning
 from sketchlasso.linalg.device import CPU
-from sketchlasso.linalg.rows import KeptRows
+from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import Bounds, Certificate
 from sketchlasso.problem.formulas import null_value, relative_gap
@@ -111,17 +111,6 @@ def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
     status, relative_gap = status[tried], relative_gap[tried]
     if (status != Status.SOLVED).any():
         warn_user(InaccurateWarning(_shortfalls(status, relative_gap)))
-
-
-class Stopwatch:
-    """Measures the `seconds` of a block."""
-
-    def __enter__(self) -> Stopwatch:
-        self._start = time.perf_counter()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.seconds = time.perf_counter() - self._start
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +264,8 @@ class BatchLedger(Ledger):
         size = batch.n_instances
         self.batch, self.settings = batch, settings
         self.point = np.zeros((size, batch.rank))
-        self.coef = KeptRows(size, batch.n_features)
+        # Features and values of the non-zero coefficients of every instance.
+        self.pieces = [(np.empty(0, dtype=np.intp), np.empty(0))] * size
         self.open = np.ones(size, dtype=bool)
         self.rounds = np.zeros(size, dtype=np.intp)
         self.since_progress = np.zeros(size, dtype=np.intp)
@@ -291,7 +281,10 @@ class BatchLedger(Ledger):
         """Keep proposals (b,) with their certificates, `point` (b, k) the feasible dual points."""
         better, tighter = self.offer(numbers, primal, dual)
         self.point[numbers[tighter]] = point[tighter]
-        self.coef.put(numbers[better], iterates.coef, np.flatnonzero(better))
+        coef: Any = iterates.coef
+        for row in np.flatnonzero(better):
+            part = slice(coef.indptr[row], coef.indptr[row + 1])
+            self.pieces[numbers[row]] = coef.indices[part].copy(), coef.data[part].copy()
         self.steps[numbers] += iterates.steps
 
     def record(
@@ -316,7 +309,10 @@ class BatchLedger(Ledger):
 
     def iterates(self, numbers: IntArray) -> Iterates:
         """Best points found for some instances, to start others from."""
-        return Iterates(self.coef.take(numbers), self.point[numbers], self.steps[numbers])
+        return Iterates(self._coef(numbers), self.point[numbers], self.steps[numbers])
+
+    def _coef(self, numbers: IntArray) -> SparseRows:
+        return stack_rows([self.pieces[number] for number in numbers], self.batch.n_features)
 
     def report(self, number: int) -> None:
         """Call the callback of the settings after a round."""
@@ -333,11 +329,11 @@ class BatchLedger(Ledger):
         self.dual[untouched] = 0.0
 
     def solution(
-        self, solver: str, watch: Stopwatch, device: str = CPU, finished_on_cpu: int = 0
+        self, solver: str, start: float, device: str = CPU, finished_on_cpu: int = 0
     ) -> Solution:
-        """Return the solution."""
+        """Return the solution, begun at `start` of ``perf_counter``."""
         return Solution(
-            coef=self.coef.take(np.arange(self.batch.n_instances)),
+            coef=self._coef(np.arange(self.batch.n_instances)),
             dual_point=self.point,
             primal=self.primal,
             dual=self.dual,
@@ -345,7 +341,7 @@ class BatchLedger(Ledger):
             status=self.status,
             rounds=self.rounds,
             steps=self.steps,
-            seconds=watch.seconds,
+            seconds=perf_counter() - start,
             solver=solver,
             device=device,
             finished_on_cpu=finished_on_cpu,
