@@ -37,7 +37,7 @@ def as_entries(X: MatrixLike) -> Any:
     """
     stored = _stored(X)
     if not isinstance(stored, BlockMatrix):
-        refuse_infinite(stored, names=[str(name) for name in getattr(X, "columns", ())])
+        refuse_infinite(stored)
     return stored
 
 
@@ -53,6 +53,8 @@ def _stored(X: Any) -> Any:
         stored = _as_array(stored)
     _check_shape(stored.shape)
     _check_kind(stored.dtype)
+    if hasattr(X, "columns"):
+        refuse_infinite(stored, names=[str(name) for name in X.columns])
     # A memory map is converted part by part, where it is multiplied.
     return stored if isinstance(stored, np.memmap) else as_floating(stored)
 
@@ -243,7 +245,8 @@ def _frame_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[Any]:
         few = ", ".join(map(repr, bad[:5])) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
         raise InvalidInputError(
             f"X has columns that are not numbers ({few}), but real numbers are needed; encode "
-            "them, for example with pandas.get_dummies, or leave them out."
+            "text with sklearn.preprocessing.OneHotEncoder, fill gaps with "
+            "sklearn.impute.SimpleImputer, or leave such columns out."
         )
     return np.column_stack(columns).astype(np.float64)
 

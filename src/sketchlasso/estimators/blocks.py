@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_X_y, validate_data
 
 from sketchlasso.cluster import holder_of
-from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, as_responses
+from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, as_entries, as_responses
 from sketchlasso.data.blocks import is_dask_array
 from sketchlasso.data.entries import is_sparse, product
-from sketchlasso.data.validate import as_floating, dense_values, refuse_masked, sparse_frame
+from sketchlasso.data.validate import as_floating, dense_values, refuse_unreal, sparse_frame
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
 
@@ -47,7 +47,7 @@ def validated(
     X = as_blocks(X)
     responses = [dense_values(in_memory(values)) for values in y]
     for name, values in zip("Xy", [X, *responses], strict=False):
-        refuse_masked(name, values)
+        refuse_unreal(name, values)
     _refuse_dates("X", X)
     if responses and checks.get("y_numeric"):
         _refuse_dates("y", responses[0])
@@ -58,21 +58,17 @@ def validated(
         try:
             checked = validate_data(estimator, X, *responses, reset=reset, **ACCEPTED, **checks)
         except ValueError as error:
-            # scikit-learn's next lines list other estimators, which accept missing values.
+            # These name the columns that hold text or gaps, and what is wrong with y.
             came = str(error).partition("\n")[0]
-            if came.startswith("could not convert string"):
+            if came.startswith(("could not convert", "Input X contains", "Input y contains")):
+                as_entries(X)
                 if responses and checks.get("y_numeric"):
                     as_responses(responses[0], len(responses[0]))
                 raise InvalidInputError(
-                    "X holds text, but every value must be a number; encode categories first, with "
-                    "OneHotEncoder for example."
+                    f"{came.rstrip('.')}, but every value must be a finite number; replace or drop "
+                    "such values first."
                 ) from error
-            if not came.startswith(("Input X contains", "Input y contains")):
-                raise
-            raise InvalidInputError(
-                f"{came.rstrip('.')}, but every value must be a finite number; replace or drop "
-                "such values first."
-            ) from error
+            raise
         # scikit-learn keeps the type of a sparse frame, which may be bool.
         return (as_floating(checked[0]), *checked[1:]) if responses else as_floating(checked)
     validate_data(estimator, X, *responses, reset=reset, skip_check_array=True)

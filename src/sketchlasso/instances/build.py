@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import as_responses, gram_of
+from sketchlasso.data.validate import check_size
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
 from sketchlasso.instances.rows import ProblemSet, RowSets, all_rows
 from sketchlasso.instances.statistics import ReducedSets, reduce_row_sets
@@ -89,6 +90,7 @@ def problems_of(
 ) -> ProblemSet:
     """See :func:`build_problems`."""
     check_sketch(sketch)
+    check_size("X", sketch.P)
     Y = as_responses(y, sketch.n_samples, squared=True)
     rows = rows or all_rows(sketch.n_samples)
     if rows.n_samples != sketch.n_samples:

@@ -76,4 +76,4 @@ def test_frames_of_numbers_and_truth_values_are_matrices(data):
     for function in (desparsified, treatment_effect):
         rest = (y, d) if function is treatment_effect else (y,)
         said = refusal(InvalidInputError, function, words, *rest)
-        assert "'city', 'street'" in said and "get_dummies" in said
+        assert "'city', 'street'" in said and "OneHotEncoder" in said

@@ -183,61 +183,21 @@ def test_feature_problems_need_an_orthonormal_basis(data):
     ("make", "message"),
     [
         (lambda f, y: build_problems(f, y[:-1]), r"y has shape \(39,\), but X has 40 rows"),
-        (lambda f, y: build_problems(f, np.full(M, np.nan)), "y contains NaN or infinity"),
-        (
-            lambda f, y: build_problems(f, np.ones(M)),
-            "y is constant, so there is nothing to regress",
-        ),
-        (lambda f, y: build_problems(f, np.zeros(M), fit_intercept=False), "y is zero, so"),
+        (lambda f, y: build_problems(f, np.ones(M)), "y is constant, so there is nothing"),
         (
             lambda f, y: build_problems(f, np.eye(M)[0], rows=splitter_rows(KFold(5), M)),
             "y is constant on the training rows of row set 0",
         ),
-        (
-            lambda f, y: build_problems(f, y, alphas=0),
-            "alphas must be at least 1, or a list of penalties, not 0",
-        ),
-        (
-            lambda f, y: build_problems(f, y, alphas=[np.nan]),
-            "alphas must hold finite numbers > 0 .*, not NaN, infinity",
-        ),
-        (
-            lambda f, y: build_problems(f, y, alphas=[-1.0]),
-            "finite numbers > 0 .* or a negative number",
-        ),
-        (lambda f, y: build_problems(f, y, alphas=[]), "give a list of penalties"),
-        (
-            lambda f, y: build_problems(f, y, alpha_min_ratio=2.0),
-            "alpha_min_ratio must be strictly between 0 and 1, not 2.0",
-        ),
+        (lambda f, y: build_problems(f, y, alphas=[np.nan]), "alphas must hold finite numbers > 0"),
         (lambda f, y: build_problems(f, y, radii=[-1.0]), "radii must be finite numbers >= 0"),
-        (
-            lambda f, y: build_problems(f, y, rows=leave_one_out_rows(7)),
-            "row sets are for 7 rows but",
-        ),
+        (lambda f, y: build_problems(f, y, rows=leave_one_out_rows(7)), "are for 7 rows but"),
         (lambda f, y: feature_problems(f, np.ones(N), np.array([99])), "indices between 0 and 24"),
-        (
-            lambda f, y: splitter_rows([(np.array([]), np.arange(M))], M),
-            "fold 0 leaves no training row",
-        ),
-        (
-            lambda f, y: splitter_rows([(np.array([50]), np.array([1]))], M),
-            "fold 0 names row 50, but",
-        ),
-        (
-            lambda f, y: splitter_rows([(np.array([-3]), np.array([1]))], M),
-            "fold 0 names row -3, but",
-        ),
+        (lambda f, y: splitter_rows([([], np.arange(M))], M), "fold 0 leaves no training row"),
+        (lambda f, y: splitter_rows([([50], [1])], M), "fold 0 names row 50, but"),
         (lambda f, y: splitter_rows([], M), "the splitter yields no fold"),
-        (lambda f, y: splitter_rows(99, M), "the splitter refused these data"),
+        (lambda f, y: splitter_rows("a", M), "cv must be a splitter"),
         (lambda f, y: weighted_rows(-np.ones(M)), "weights must hold finite numbers >= 0, not -1"),
-        (lambda f, y: weighted_rows(np.zeros(M)), "weights is zero on every row"),
-        (lambda f, y: weighted_rows(np.full(M, np.inf)), "must hold finite numbers"),
-        (lambda f, y: leave_one_out_rows(1), "leave-one-out needs at least 2 rows; got 1"),
-        (lambda f, y: leave_one_out_rows(7, []), "rows is empty; give at least one row"),
-        (lambda f, y: leave_one_out_rows(7, [7]), "rows names row 7, but the data have"),
-        (lambda f, y: bootstrap_rows(5, 0), "n_sets=0 must be at least 1"),
-        (lambda f, y: complementary_pairs(1, 1), "pass n_pairs >= 1 and 2 rows"),
+        (lambda f, y: leave_one_out_rows(7, [1.5]), "rows must hold numbers of rows"),
     ],
 )
 def test_bad_input_is_one_sentence_before_any_work(data, make, message):

@@ -1,8 +1,9 @@
-"""A mean of the responses, however large, costs no digits of what varies."""
+"""A large mean of the responses, or a near fit, costs no digits of what varies."""
 
 import numpy as np
 import pytest
 
+import sketchlasso as sl
 from sketchlasso import SqrtLasso, build_problems, certify, sketch, splitter_rows
 from sketchlasso.engine import bootstrap_rows, leave_one_out_rows, weighted_rows
 from sketchlasso.errors import InvalidInputError
@@ -59,18 +60,6 @@ def test_a_huge_response_does_not_drown_those_of_the_sets_without_it(name, fit_i
     np.testing.assert_allclose(found.s[without], clean.s[without], rtol=1e-11)
 
 
-def test_weights_that_leave_out_a_huge_response_keep_the_digits_of_the_others():
-    X, Y = made(t=1)
-    Q = sketch(X, method="exact").Q
-    weights = np.ones(M)
-    weights[3] = 0.0
-    outlying = Y.copy()
-    outlying[3] = LARGE**2
-    clean = reduce_row_sets(Q, Y, weighted_rows(weights), True)
-    found = reduce_row_sets(Q, outlying, weighted_rows(weights), True)
-    np.testing.assert_allclose(found.c, clean.c, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 1e9 + 0.1])
 def test_a_response_that_is_constant_in_training_is_refused_whatever_its_digits(value):
     X, Y = made(t=1)
@@ -108,3 +97,40 @@ def test_centring_knows_constants_and_takes_weights_of_any_size():
         assert (centred[:, 0] == 0).all()
         np.testing.assert_allclose(centred[:, 1], np.arange(M) - (M - 1) / 2, rtol=1e-12)
         np.testing.assert_allclose(means, [0.1, 1e12 + (M - 1) / 2], rtol=1e-15)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("noise", [1e-3, 1e-7])
+def test_the_objective_is_that_of_the_rows(noise, weighted, fit_intercept):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 40)) + 3.0
+    y = X[:, :5].sum(axis=1) + 100.0 * fit_intercept + noise * rng.standard_normal(150)
+    weights = rng.uniform(0.5, 2.0, 150) if weighted else None
+    sketch = sl.sketch(X, method="exact", rank=40, center=fit_intercept).with_radius(0.0)
+    alphas = np.array([1e-2, 1e-4, 1e-6])
+    options = {"sample_weight": weights, "fit_intercept": fit_intercept}
+    path = sl.sqrt_lasso_path(X, y, sketch, alphas=alphas, **options)
+    coef = path.models.coef.toarray()
+    shares = np.ones(150) if weights is None else weights
+    residual = y[:, None] - X @ coef.T
+    residual -= (shares @ residual / shares.sum()) if fit_intercept else 0.0
+    objective = np.sqrt(shares @ residual**2) + alphas * np.abs(coef).sum(axis=1)
+    assert path.primal == pytest.approx(objective, rel=1e-7)
+    exact = sl.certify(X, y, coef, alphas, **options)
+    assert (path.dual <= exact.primal * (1 + 1e-8)).all()
+
+
+def test_the_objective_of_every_fold_is_that_of_its_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 40))
+    y = X[:, :5].sum(axis=1) + 1e-6 * rng.standard_normal(150)
+    sketch = sl.sketch(X, method="exact", rank=40, center=True).with_radius(0.0)
+    rows = sl.splitter_rows(3, 150)
+    problems = sl.build_problems(sketch, y, alphas=[1e-4], radii=[0.0], rows=rows)
+    found = sl.solve(problems.batch, settings=sl.Settings(tol=1e-8))
+    for row_set, w, primal in zip(rows, found.coef.toarray(), found.primal, strict=True):
+        train = row_set.train(150)
+        residual = y[train] - X[train] @ w
+        expected = np.linalg.norm(residual - residual.mean()) + 1e-4 * np.abs(w).sum()
+        assert primal == pytest.approx(expected, rel=1e-7)
