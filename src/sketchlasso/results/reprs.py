@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +22,14 @@ class Screen:
     """A title, facts with their labels, a table by columns, and a remark below it."""
 
     title: str
-    facts: Sequence[tuple[str, str]] = ()
-    columns: Mapping[str, Any] = field(default_factory=dict)
-    closing: str = ""
+    facts: Sequence[tuple[str, str]]
+    columns: Mapping[str, Any]
+    closing: str
 
     def text(self) -> str:
         """Return aligned text: words on the left of their column, numbers on the right."""
-        lines = [self.title]
-        width = max((len(label) for label, _ in self.facts), default=0)
-        lines += [f"{label:<{width}}  {words}" for label, words in self.facts]
+        width = max(len(label) for label, _ in self.facts)
+        lines = [self.title, *(f"{label:<{width}}  {words}" for label, words in self.facts)]
         aligned = []
         for heading, values in self.columns.items():
             cells = [heading, *map(shown, values)]
@@ -44,20 +43,18 @@ class Screen:
 
     def html(self) -> str:
         """Return the same as HTML."""
+
+        def line(cells: Any, tag: str) -> str:
+            inner = "".join(f"<{tag}>{escape(shown(cell))}</{tag}>" for cell in cells)
+            return f"<tr>{inner}</tr>"
+
         facts = "".join(
-            f"<tr><th>{escape(label)}</th><td>{escape(words)}</td></tr>"
-            for label, words in self.facts
+            "<tr><th>{}</th><td>{}</td></tr>".format(*map(escape, fact)) for fact in self.facts
         )
-        head = "".join(f"<th>{escape(heading)}</th>" for heading in self.columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(shown(value))}</td>" for value in row) + "</tr>"
-            for row in zip(*self.columns.values(), strict=True)
-        )
-        parts = [f"<p>{escape(self.title)}</p>", f"<table>{facts}</table>" if facts else ""]
-        if rows:
-            parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
-        parts.append(f"<p>{escape(self.closing)}</p>" if self.closing else "")
-        return "".join(parts)
+        rows = "".join(line(row, "td") for row in zip(*self.columns.values(), strict=True))
+        table = f"<table>{line(self.columns, 'th')}{rows}</table>" if rows else ""
+        title, closing = escape(self.title), escape(self.closing)
+        return f"<p>{title}</p><table>{facts}</table>{table}<p>{closing}</p>"
 
 
 class Shown:
@@ -74,10 +71,11 @@ class Shown:
 
 
 def shown(value: Any) -> str:
-    """Return a number of four digits, or words; a dash for NaN."""
+    """Return a number of four digits, or at most forty letters; a dash for NaN."""
     if isinstance(value, float | np.floating):
         return "-" if np.isnan(value) else f"{value:.4g}"
-    return str(value)
+    words = str(value)
+    return words if len(words) <= 40 else f"{words[:37]}..."
 
 
 def counted(count: int, thing: str, things: str = "") -> str:
