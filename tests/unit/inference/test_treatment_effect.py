@@ -5,32 +5,29 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import ndtri
 from scipy.stats import norm
-from tests.sentences import refusal
 
 from sketchlasso.errors import FewTreatedWarning, InvalidInputError
 from sketchlasso.inference import treatment_effect
 
-# hdm::rlassoEffect on the growth data: estimate, standard error, p-value.
-GROWTH = {
-    "partialling-out": (-0.04981147, 0.01393636, 0.00035129),
-    "double-selection": (-0.05000585, 0.01579138, 0.00154203),
-}
-# hdm::rlassoEffects on the simulated data, columns 1 to 5.
-SIMULATED = [1.14771, 1.15839, 1.07233, 0.05525, 0.08920]
-SIMULATED_ERRORS = [0.12797, 0.12012, 0.11127, 0.11576, 0.09785]
+METHODS = ("partialling-out", "double-selection")
+# hdm::rlassoEffects, columns 1 to 5: estimates and errors.
+HDM = [1.14771, 1.15839, 1.07233, 0.05525, 0.08920]
+HDM_ERRORS = [0.12797, 0.12012, 0.11127, 0.11576, 0.09785]
 
 
-@pytest.fixture(scope="module")
-def growth(real_file):
-    table = np.genfromtxt(real_file("../oracles/rigorous/growth.csv"), delimiter=",", skip_header=1)
-    return table[:, 3:], table[:, 0], table[:, 2]
-
-
-@pytest.fixture(scope="module")
-def simulated(real_file):
-    path = real_file("../oracles/rigorous/rlasso_sim.csv")
-    return np.genfromtxt(path, delimiter=",", skip_header=1)
+def normal_of_r(seed, count):
+    """R's rnorm(count) after set.seed(seed): the Mersenne twister, and inversion."""
+    words = []
+    for _ in range(675):
+        seed = (69069 * seed + 1) % 2**32
+        words.append(seed)
+    twister = np.random.MT19937()
+    key = np.array(words[51:], dtype=np.uint32)
+    twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 624}}
+    u = twister.random_raw(2 * count) * 2.3283064365386963e-10
+    return ndtri((np.floor(2**27 * u[::2]) + u[1::2]) / 2**27)
 
 
 @pytest.fixture
@@ -43,26 +40,17 @@ def confounded():
     return X, y, D
 
 
-@pytest.mark.parametrize("method", GROWTH)
-def test_growth_is_as_in_hdm_within_its_error(growth, method):
-    """hdm selects by the LASSO, whose penalty needs a noise level, and finds the same effect."""
-    X, y, d = growth
-    found = treatment_effect(X, y, d, method=method)
-    estimate, error, _ = GROWTH[method]
-    assert found.estimate[0] == pytest.approx(estimate, abs=0.5 * error)
-    assert found.standard_error[0] == pytest.approx(error, rel=0.25)
-    assert found.p_value[0] < 0.01
-
-
-def test_several_treatments_are_as_in_hdm(simulated):
-    y, D, X = simulated[:, 0], simulated[:, 1:6], simulated[:, 6:]
-    found = treatment_effect(X, y, D, method="partialling-out")
-    np.testing.assert_allclose(found.estimate, SIMULATED, atol=1e-5)
-    np.testing.assert_allclose(found.standard_error, SIMULATED_ERRORS, atol=1e-5)
+def test_several_treatments_are_as_in_hdm():
+    drawn = normal_of_r(1, 3100)
+    X = drawn[:3000].reshape(30, 100).T
+    y = X[:, :3].sum(axis=1) + drawn[3000:]
+    found = treatment_effect(X[:, 5:], y, X[:, :5], method="partialling-out")
+    np.testing.assert_allclose(found.estimate, HDM, atol=1e-5)
+    np.testing.assert_allclose(found.standard_error, HDM_ERRORS, atol=1e-5)
 
 
 @pytest.mark.parametrize("loadings", ["robust", "equal"])
-@pytest.mark.parametrize("method", GROWTH)
+@pytest.mark.parametrize("method", METHODS)
 def test_known_effects_are_within_their_errors(confounded, loadings, method):
     X, y, D = confounded
     found = treatment_effect(X, y, D, method=method, loadings=loadings)
@@ -127,13 +115,6 @@ def test_names_come_from_data_frames(confounded):
     assert found.control_names[0] == "control 0" and found.control_names[-1] == "schooling"
 
 
-def test_progress_counts_treatments(confounded):
-    X, y, D = confounded
-    seen = []
-    treatment_effect(X[:, :20], y, D, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 2), (2, 2)]
-
-
 @pytest.mark.parametrize(("treated", "warned"), [(4, True), (5, False), (146, True)])
 def test_a_treatment_of_few_rows_draws_a_warning(confounded, treated, warned):
     X, y, _ = confounded
@@ -149,25 +130,22 @@ def test_a_treatment_of_few_rows_draws_a_warning(confounded, treated, warned):
         assert few[0].filename == __file__
 
 
-def test_bad_input_is_refused_in_one_sentence(confounded):
+def test_bad_input_is_refused(confounded):
     X, y, D = confounded
     d = D[:, 0]
-
-    def refused(*args, **kwargs):
-        return refusal(InvalidInputError, treatment_effect, *args, **kwargs)
-
-    assert "9 samples" in refused(X[:9], y[:9], d[:9])
-    assert "constant" in refused(X, y, np.ones(150))
-    assert "shape (149,)" in refused(X, y, d[:-1])
-    assert "NaN" in refused(X, y, np.where(np.arange(150) == 3, np.nan, d))
-    assert "d holds something that is not a number" in refused(X, y, np.where(d > 0, "yes", "no"))
-    assert "one response" in refused(X, D, d)
-    assert "'post'" in refused(X, y, d, method="post")
-    assert "'white'" in refused(X, y, d, loadings="white")
-    assert "exact combination" in refused(np.column_stack([X[:, :5], d]), y, d)
-    found = treatment_effect(X, y, d)
-    for level in (0.0, 1.0, 95, -0.5, "high", np.nan):
-        assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)
+    copied = np.column_stack([X[:, :5], d])
+    for data, options, says in (
+        ((X[:9], y[:9], d[:9]), {}, "9 samples"),
+        ((X, y, np.ones(150)), {}, "constant"),
+        ((X, y, d[:-1]), {}, r"shape \(149,\)"),
+        ((X, y, np.where(np.arange(150) == 3, np.nan, d)), {}, "NaN"),
+        ((X, y, np.where(d > 0, "yes", "no")), {}, "not a number"),
+        ((X, D, d), {}, "one response"),
+        ((X, y, d), {"method": "post"}, "'post'"),
+        ((copied, y, d), {}, "exact combination"),
+    ):
+        with pytest.raises(InvalidInputError, match=says):
+            treatment_effect(*data, **options)
 
 
 def test_units_of_controls_do_not_change_an_effect():
@@ -179,10 +157,3 @@ def test_units_of_controls_do_not_change_an_effect():
     spread = treatment_effect(X * 10.0 ** np.linspace(-9, 9, 30), y, d)
     np.testing.assert_array_equal(spread.controls, plain.controls)
     np.testing.assert_allclose(spread.estimate, plain.estimate, rtol=1e-8)
-
-
-def test_masked_treatments_are_refused():
-    rng = np.random.default_rng(0)
-    X, y, d = rng.standard_normal((40, 5)), rng.standard_normal(40), rng.standard_normal(40)
-    with pytest.raises(InvalidInputError, match="d has masked entries"):
-        treatment_effect(X, y, np.ma.masked_greater(d, 1.0))
