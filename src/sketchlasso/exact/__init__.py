@@ -1,6 +1,6 @@
 """The problem without any sketch: exact solutions on the full data, with their certificate."""
 
-from sketchlasso.exact.ledger import ExactLedger, ExactSolution, stack_solved
+from sketchlasso.exact.ledger import ExactLedger, ExactSolution
 from sketchlasso.exact.many import solve_many
 from sketchlasso.exact.path import SLOWEST, Solved
 from sketchlasso.exact.solve import (
@@ -20,5 +20,4 @@ __all__ = [
     "exact_alpha_max",
     "solve_exact",
     "solve_many",
-    "stack_solved",
 ]

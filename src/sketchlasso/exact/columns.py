@@ -16,21 +16,19 @@ from sketchlasso.data.transform import column_lengths, near_zero
 from sketchlasso.data.validate import LARGEST, check_size
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSets
-from sketchlasso.kernels.columns import add_columns, columns_dot_block, gram_rows
 from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.full_problem import FullView
 from sketchlasso.types import FloatArray, IntArray
 
-NO_WEIGHTS = np.empty(0)
 EVERY = slice(None)
 # Copying a column takes as long as multiplying this many.
 FEW = 3
-# New columns made dense at a time, so that they fit the cache.
+# New columns of a sparse matrix made dense at a time, so that they fit the cache.
 BLOCK = 64
 # Entries of X that are copied at a time.
 COPIED = 2**23
 # A pair of entries that meet costs as much as this many products in a dense line.
-PAIR_COST = 20.0
+PAIR_COST = 30.0
 
 
 def as_columns(X: Any, centred: bool) -> Columns:
@@ -156,84 +154,50 @@ class DenseColumns:
 
 
 class SparseColumns:
-    """Columns of a sparse matrix, kept by columns and by rows; never shifted or made dense.
+    """Columns of a sparse matrix, never shifted or made dense.
 
     The entries are those of X less `offsets`, (n,) or zero.
     """
 
     def __init__(self, matrix: Any, offsets: FloatArray | float = 0.0) -> None:
-        self._given = matrix
-        self.offsets = offsets
+        self._given, self.offsets = matrix, offsets
         self.matrix = matrix.tocsc()
-        self._transposed = self.matrix.T
         self.shape: tuple[int, int] = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.size = float(max(len(self.matrix.data), 1))
         self.shift = np.zeros(self.shape[1])
 
     def rows(self, chosen: IntArray) -> SparseColumns:
         """The same columns on some rows only."""
-        return SparseColumns(self.by_rows[chosen], self.offsets)
+        return SparseColumns(self._by_rows[chosen], self.offsets)
 
     @cached_property
-    def by_rows(self) -> Any:
-        """The matrix in compressed rows."""
+    def _by_rows(self) -> Any:
         return self._given.tocsr()
 
     def correlate(self, vectors: FloatArray) -> FloatArray:
         """X'v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
-        return np.asarray(self._transposed @ vectors)
+        return np.asarray(self.matrix.T @ vectors)
 
     def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
         """Sum over the chosen columns (c,) of values_j x_j; values are (c,) or (c, a)."""
-        X = self.matrix
-        if values.ndim == 2:
-            return np.asarray(X[:, chosen] @ values)
-        out = np.zeros(self.shape[0])
-        add_columns(X.data, X.indices, X.indptr, chosen, values, out)
-        return out
+        return np.asarray(self.matrix[:, chosen] @ values)
 
     def gram(
         self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
     ) -> FloatArray:
         """x_i'W x_j of new and chosen columns (new, chosen)."""
-        X = self.matrix
-        lengths = np.diff(X.indptr)
-        per_row = len(X.data) / max(self.shape[0], 1)
-        by_pairs = PAIR_COST * float(lengths[new].sum()) * per_row
-        if by_pairs < float(lengths[chosen].sum()) * len(new):
-            return self._gram_by_pairs(new, chosen, weights)
-        out = np.empty((len(chosen), len(new)))
+        left, right = self.matrix[:, new], self.matrix[:, chosen].T
+        if weights is not None:
+            left.data *= weights[left.indices]
+        # Pairs of entries that meet in a row, if these are spread evenly.
+        pairs = len(left.data) * len(self.matrix.data) / max(self.shape[0], 1)
+        if PAIR_COST * pairs < len(right.data) * len(new):
+            return np.asarray((right @ left).toarray(order="F").T)
+        lines = np.empty((len(chosen), len(new)))
         for first in range(0, len(new), BLOCK):
-            part = slice(first, min(first + BLOCK, len(new)))
-            block = X[:, new[part]].toarray(order="C")
-            if weights is not None:
-                block *= weights[:, None]
-            lines = np.empty((len(chosen), part.stop - part.start))
-            columns_dot_block(X.data, X.indices, X.indptr, chosen, block, lines)
-            out[:, part] = lines
-        return out.T
-
-    def _gram_by_pairs(
-        self, new: IntArray, chosen: IntArray, weights: FloatArray | None
-    ) -> FloatArray:
-        """The same, touching only pairs of entries that meet in a row."""
-        out = np.empty((len(new), len(chosen)))
-        place = np.full(self.shape[1], -1, dtype=np.int32)
-        place[chosen] = np.arange(len(chosen), dtype=np.int32)
-        X, rows = self.matrix, self.by_rows
-        gram_rows(
-            X.data,
-            X.indices,
-            X.indptr,
-            rows.data,
-            rows.indices,
-            rows.indptr,
-            new,
-            place,
-            NO_WEIGHTS if weights is None else weights,
-            out,
-        )
-        return out
+            part = slice(first, first + BLOCK)
+            lines[:, part] = right @ left[:, part].toarray()
+        return lines.T
 
     def whole_gram(self, weights: FloatArray | None = None) -> FloatArray:
         """The Gram matrix of all columns (n, n)."""
@@ -242,9 +206,7 @@ class SparseColumns:
 
     def squares(self, weights: FloatArray) -> FloatArray:
         """x_j'W x_j (n,) for weights (m,)."""
-        X = self.matrix
-        squared = sparse.csc_array((X.data**2, X.indices, X.indptr), shape=self.shape)
-        return np.asarray(squared.T @ weights)
+        return np.asarray((self.matrix**2).T @ weights)
 
 
 Columns: TypeAlias = DenseColumns | SparseColumns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -20,15 +20,6 @@ from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # What a problem that was never recorded holds.
 NOTHING = Solved(np.empty(0, dtype=np.intp), np.empty(0), np.nan, np.nan)
-
-
-def stack_solved(found: Sequence[Solved | None], n_features: int) -> SparseRows:
-    """Coefficients (b, n) of solutions; zero where there is none."""
-    pieces = [(one.support, one.values) for one in (one or NOTHING for one in found)]
-    coef = stack_rows(pieces, n_features)
-    coef.eliminate_zeros()
-    coef.sort_indices()
-    return coef
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +54,13 @@ class ExactLedger(Ledger):
         size = int(np.prod(shape))
         super().__init__(np.zeros(size), tol)
         self._shape, self._n_features, self._callback = shape, n_features, callback
-        self._found: list[Solved | None] = [None] * size
+        self._solved: list[Solved] = [NOTHING] * size
         # Means of the response and of the columns, by row set and response, or row set alone.
-        self._y_mean = np.zeros(shape[:2])
+        self._y_mean = np.full(shape[:2], np.nan)
         self._means: dict[int, FloatArray] = {}
-        self._begun = np.zeros(shape[:2], dtype=bool)
         self._done, self._worst = 0, 0.0
         self._expected = size if expected is None else expected
-        self._lock = threading.Lock()
-        self._stopped = False
+        self._lock, self._stopped = threading.Lock(), False
         # The first exception of the callback.
         self.cause: BaseException | None = None
 
@@ -79,58 +68,41 @@ class ExactLedger(Ledger):
         """Open the problems of a row set and a response; until solved they hold w = 0."""
         if self.begun(row_set, response):
             return
-        first = self._place(row_set, response, 0)
-        chain = slice(first, first + self._shape[2])
-        self.null[chain] = target.null
-        self._y_mean[row_set, response] = target.y_mean
+        first = self._number(row_set, response, 0)
+        self.null[first : first + self._shape[2]] = target.null
         self._means[row_set] = target.training.means + target.training.columns.offsets
-        self._begun[row_set, response] = True
+        self._y_mean[row_set, response] = target.y_mean
 
     def begun(self, row_set: int, response: int) -> bool:
         """Whether the problems of a row set and a response were opened."""
-        return bool(self._begun[row_set, response])
+        return bool(np.isfinite(self._y_mean[row_set, response]))
 
-    def _place(self, row_set: int, response: int, number: int) -> int:
-        """Place of a problem among all instances."""
-        return (row_set * self._shape[1] + response) * self._shape[2] + number
+    def _number(self, row_set: int, response: int, alpha: int) -> int:
+        """Number of a problem among all instances."""
+        return (row_set * self._shape[1] + response) * self._shape[2] + alpha
 
     def stop(self) -> None:
         """Let every thread that records raise StopSolve."""
         self._stopped = True
 
-    def record(self, row_set: int, response: int, number: int, solved: Solved) -> None:
-        """Record the solution of one penalty; raises StopSolve after a request to stop.
-
-        Certificates are settled all at once at the end, which is faster.
-        """
-        place = self._place(row_set, response, number)
+    def record(self, row_set: int, response: int, alpha: int, solved: Solved) -> None:
+        """Record the solution of one penalty; raises StopSolve after a request to stop."""
+        number = self._number(row_set, response, alpha)
         with self._lock:
             if self._stopped:
                 raise StopSolve
-            self._found[place] = solved
+            self._solved[number] = solved
             self._done += 1
             if self._callback is None:
                 return
-            values = FullValues(solved.primal, solved.dual, float(self.null[place]))
+            values = FullValues(solved.primal, solved.dual, float(self.null[number]))
             self._worst = max(self._worst, values.relative_gap)
             done = min(self._done, self._expected)
             try:
                 self._callback(Progress(done, self._expected, round=0, worst_gap=self._worst))
             except BaseException as cause:
-                # Stop all threads.
                 self._stopped, self.cause = True, cause
                 raise
-
-    def _settle_all(self) -> None:
-        """Settle the problems that were recorded; the others hold w = 0, whose bound is 0."""
-        recorded = {i: one for i, one in enumerate(self._found) if one is not None}
-        places, found = np.array(list(recorded), dtype=np.intp), list(recorded.values())
-        primal, dual = np.array([(one.primal, one.dual) for one in found]).reshape(-1, 2).T
-        self.offer(places, primal, dual)
-        self.steps[places] = [one.steps for one in found]
-        self.settle(places, np.array([int(one.ended) for one in found]))
-        rest = self.status == Status.INTERRUPTED
-        self.primal[rest], self.dual[rest] = self.null[rest], 0.0
 
     def fitted(self, row_set: int, models: Mapping[int, range], X: Any, rows: Any) -> FloatArray:
         """Values X w + b (r, b) on some rows of X of models, by the numbers of each response.
@@ -138,29 +110,26 @@ class ExactLedger(Ledger):
         Where few columns have a part in any of them, only those are multiplied.
         """
         responses, counts = list(models), [len(numbers) for numbers in models.values()]
-        found = [
-            self._found[self._place(row_set, response, number)] or NOTHING
+        solved = [
+            self._solved[self._number(row_set, response, alpha)]
             for response, numbers in models.items()
-            for number in numbers
+            for alpha in numbers
         ]
-        support = np.concatenate([one.support for one in found])
-        numbers = np.repeat(np.arange(len(found)), [len(one.support) for one in found])
-        used = np.bincount(support, minlength=self._n_features) > 0
-        used |= 2 * np.count_nonzero(used) > len(used)
-        coef = np.zeros((np.count_nonzero(used), len(found)))
-        coef[np.cumsum(used)[support] - 1, numbers] = np.concatenate([one.values for one in found])
+        coef: Any = stack_rows([one[:2] for one in solved], self._n_features)
+        used = np.unique(coef.indices)
         means = self._means[row_set]
-        if used.all() or not isinstance(X, np.ndarray):
-            part = X[rows] if used.all() else X[rows][:, used]
+        intercept = np.repeat(self._y_mean[row_set, responses], counts) - coef @ means
+        if 2 * len(used) > self._n_features:
+            part, coef = X[rows], coef.toarray()
         else:
-            part = X[np.ix_(rows, used)]
-        intercept = np.repeat(self._y_mean[row_set, responses], counts) - means[used] @ coef
-        return np.asarray(part @ coef + intercept)
+            part = X[np.ix_(rows, used)] if isinstance(X, np.ndarray) else X[rows][:, used]
+            coef = coef[:, used].toarray()
+        return np.asarray(part @ coef.T + intercept)
 
     def leave_out(self, response: int, first: int) -> None:
         """Mark the problems of a response from a penalty on as not needed."""
         for row_set in range(self._shape[0]):
-            start = self._place(row_set, response, 0)
+            start = self._number(row_set, response, 0)
             part = slice(start + first, start + self._shape[2])
             self.primal[part] = self.dual[part] = np.nan
             self.status[part] = Status.LEFT_OUT
@@ -168,16 +137,24 @@ class ExactLedger(Ledger):
     def solution(self, begun: float, count: int | None = None) -> ExactSolution:
         """Return the solution, begun at a time of ``perf_counter``.
 
-        Only the first `count` penalties of each chain, where that is given.
+        Only the first `count` penalties of each path, where that is given.
         """
-        self._settle_all()
-        numbers = np.arange(len(self.status))
-        if count is not None:
-            numbers = numbers[numbers % self._shape[2] < count]
-        coef = stack_solved([self._found[number] for number in numbers.tolist()], self._n_features)
-        chain = numbers // self._shape[2]
-        intercept = self._y_mean.ravel()[chain]
-        edges = np.searchsorted(chain // self._shape[1], np.arange(self._shape[0] + 1))
+        recorded = np.flatnonzero([one is not NOTHING for one in self._solved])
+        solved = [self._solved[number] for number in recorded]
+        primal, dual = np.array([(one.primal, one.dual) for one in solved]).reshape(-1, 2).T
+        self.offer(recorded, primal, dual)
+        self.steps[recorded] = [one.steps for one in solved]
+        self.settle(recorded, np.array([int(one.ended) for one in solved]))
+        # The others hold w = 0, whose bound is 0.
+        rest = self.status == Status.INTERRUPTED
+        self.primal[rest], self.dual[rest] = self.null[rest], 0.0
+        numbers = np.arange(len(self.status)).reshape(self._shape)[..., :count].ravel()
+        coef: Any = stack_rows([self._solved[number][:2] for number in numbers], self._n_features)
+        coef.eliminate_zeros()
+        coef.sort_indices()
+        path = numbers // self._shape[2]
+        intercept = np.nan_to_num(self._y_mean).ravel()[path]
+        edges = np.searchsorted(path // self._shape[1], np.arange(self._shape[0] + 1))
         for row_set, means in self._means.items():
             own = slice(edges[row_set], edges[row_set + 1])
             intercept[own] -= coef[own] @ means

@@ -124,7 +124,8 @@ def exact_alpha_max(
 class Descent:
     """The paths of row sets x responses, each at its own place.
 
-    The parameters are those of :func:`solve_exact`.
+    The parameters are those of :func:`solve_exact`. `shares_gram` says whether a row set has one
+    Gram matrix of all columns, which its responses share.
     """
 
     def __init__(
@@ -144,17 +145,16 @@ class Descent:
         self._radius = _checked_radius(radius)
         self._tol, self._max_rounds, self._n_threads = tol, max_rounds, n_threads
         self._training = TrainingRows.of(self.columns, self.rows, terms.fit_intercept)
-        dense, chains = isinstance(self.columns, DenseColumns), len(self.rows) * self.Y.shape[1]
-        # Whether a row set has one Gram matrix of all columns, which its responses share: where
-        # there is memory for it, and where it takes less time than the products it saves.
-        size, sets = self.columns.size, len(self.rows)
+        dense = isinstance(self.columns, DenseColumns)
+        size, sets, paths = self.columns.size, len(self.rows), len(self.rows) * self.Y.shape[1]
+        # In the time that reading an entry of X takes.
         time = size * (n / SPEED if dense else size / m) + PASSES * sets * n * n
-        self.shares_gram = time <= PRODUCTS * chains * size and 8 * n * n * sets <= WHOLE_BYTES
-        self.shares_gram &= self._radius == 0.0
-        self._whole: list[FloatArray] | None = None
+        fits = 8 * n * n * sets <= WHOLE_BYTES
+        self.shares_gram = fits and self._radius == 0.0 and time <= PRODUCTS * paths * size
+        self._whole: list[FloatArray] = []
         # Where few columns of many come into play, row sets use different ones, and products of few
         # rows take less time than to read and write the matrix of all of them.
-        total = chains > 1 and not (dense and m <= FEW_ROWS)
+        total = paths > 1 and not (dense and m <= FEW_ROWS)
         self._total = TotalGram(self.columns) if total else None
         self._chains: dict[Key, Chain] = {}
         self._stop, self._lock = threading.Event(), threading.Lock()
@@ -168,20 +168,16 @@ class Descent:
         """The path of a row set and a response, made on first use."""
         key = (row_set, response)
         if key not in self._chains:
-            self._chains[key] = Chain(
-                self.target(*key),
-                self._gram(row_set),
-                self._tol,
-                self._max_rounds,
-                self._stop.is_set,
-            )
+            gram = self._gram(row_set)
+            stopped = self._stop.is_set
+            self._chains[key] = Chain(self.target(*key), gram, self._tol, self._max_rounds, stopped)
         return self._chains[key]
 
     def _gram(self, row_set: int) -> TrainingGram:
         training, own = self._training[row_set], self.rows[row_set]
         if self.shares_gram:
             with self._lock:
-                if self._whole is None:
+                if not self._whole:
                     self._whole = whole_grams(self._training, self._n_threads)
                     for one, gram in zip(self._training, self._whole, strict=True):
                         one.lengths = np.sqrt(np.diagonal(gram) + one.weight * one.means**2)
@@ -202,46 +198,40 @@ class Descent:
         numbers: Sequence[IntArray],
         ledger: ExactLedger,
         keep: bool = True,
-        others: Mapping[Key, FloatArray] | None = None,
-    ) -> dict[Key, Descended]:
+    ) -> None:
         """Solve the next penalties of some paths, and record the solutions in the ledger.
 
         Every response has decreasing penalties, smaller than those before, and their numbers in the
         ledger. `keep` says whether the paths go on later.
-
-        Other paths descend to their next lambdas at the same time; returns the results of these.
         """
-        others = others or {}
 
-        def work(key: Key) -> Descended | None:
+        def work(key: Key) -> None:
             chain = self.chain(*key)
-            if key in others:
-                return chain.descend(others[key])
             ledger.begin(*key, chain.target)
             solutions = chain.advance(alphas[key[1]])
-            for place, solved in zip(numbers[key[1]], solutions, strict=True):
-                ledger.record(*key, int(place), solved)
+            for number, solved in zip(numbers[key[1]], solutions, strict=True):
+                ledger.record(*key, int(number), solved)
             if not keep:
                 self.forget(*key)
-            return None
 
         try:
-            found = self._map(work, [*others, *keys], ledger.stop)
+            self._map(work, keys, ledger.stop)
         except StopSolve:
             # Another thread may report the stop before the one that caused it.
             raise ledger.cause or StopSolve from None
-        return {key: one for key, one in found.items() if one is not None}
 
     def descend(self, lambdas: Mapping[Key, FloatArray]) -> dict[Key, Descended]:
         """Descend some paths to their next lambdas."""
-        return self._map(lambda key: self.chain(*key).descend(lambdas[key]), list(lambdas))
+        keys = list(lambdas)
+        results = self._map(lambda key: self.chain(*key).descend(lambdas[key]), keys)
+        return dict(zip(keys, results, strict=True))
 
     def _map(
         self,
         work: Callable[[Key], Result],
-        keys: list[Key],
+        keys: Sequence[Key],
         stop: Callable[[], None] = lambda: None,
-    ) -> dict[Key, Result]:
+    ) -> list[Result]:
         """Results of `work` on the keys of some paths, computed on several threads."""
         if keys and self.shares_gram:
             self._gram(0)  # by all threads, before each of them walks a path
@@ -250,7 +240,7 @@ class Descent:
             stop()
             self._stop.set()
 
-        return dict(zip(keys, map_items(work, keys, self._n_threads, end), strict=True))
+        return map_items(work, keys, self._n_threads, end)
 
 
 def _checked_data(

@@ -8,34 +8,6 @@ from sketchlasso.kernels.compiling import Indices, Matrix, Vector, kernel
 from sketchlasso.kernels.dense import shrink
 
 
-@kernel()
-def add_columns(
-    data: Vector, indices: Indices, indptr: Indices, chosen: Indices, values: Vector, out: Vector
-) -> None:
-    """Add the sum of values_j x_j over the chosen columns to `out` (m,)."""
-    for c in range(chosen.shape[0]):
-        value = values[c]
-        if value != 0.0:
-            for i in range(indptr[chosen[c]], indptr[chosen[c] + 1]):
-                out[indices[i]] += value * data[i]
-
-
-@kernel(fast=True)
-def columns_dot_block(
-    data: Vector, indices: Indices, indptr: Indices, chosen: Indices, block: Matrix, out: Matrix
-) -> None:
-    """Write x_j'D of the chosen columns and a dense block D (m, b) into `out` (chosen, b)."""
-    width = block.shape[1]
-    for c in range(chosen.shape[0]):
-        line = out[c]
-        line[:] = 0.0
-        for i in range(indptr[chosen[c]], indptr[chosen[c] + 1]):
-            value = data[i]
-            row = block[indices[i]]
-            for e in range(width):
-                line[e] += value * row[e]
-
-
 @kernel(fast=True)
 def column_moments(
     data: Vector, indices: Indices, indptr: Indices, chosen: Indices, a: Vector, out: Matrix
@@ -50,40 +22,6 @@ def column_moments(
             second += product * product
             third += product * other
         out[c, 0], out[c, 1], out[c, 2] = first, second, third
-
-
-@kernel()
-def gram_rows(
-    data: Vector,
-    indices: Indices,
-    indptr: Indices,
-    row_data: Vector,
-    row_indices: Indices,
-    row_indptr: Indices,
-    new: Indices,
-    place: Indices,
-    weights: Vector,
-    out: Matrix,
-) -> None:
-    """Write x_i'W x_j of the new columns i and the placed columns j into `out` (new, placed).
-
-    The matrix is given by columns and by rows. place (n,) is the position of a column in `out`, or
-    negative; empty weights mean (m,) ones. A row of `out` stays in cache while the loop passes
-    the rows of the matrix that hold the column.
-    """
-    weighted = weights.shape[0] > 0
-    for c in range(new.shape[0]):
-        line = out[c]
-        line[:] = 0.0
-        for i in range(indptr[new[c]], indptr[new[c] + 1]):
-            row = indices[i]
-            value = data[i] * weights[row] if weighted else data[i]
-            if value == 0.0:
-                continue
-            for e in range(row_indptr[row], row_indptr[row + 1]):
-                where = place[row_indices[e]]
-                if where >= 0:
-                    line[where] += value * row_data[e]
 
 
 @kernel()
