@@ -85,25 +85,27 @@ class WorkingSet:
     def __init__(self, target: Target, gram: TrainingGram, tol: float, max_rounds: int) -> None:
         self.target, self._gram = target, gram
         self._tol, self._max_rounds = tol, max_rounds
-        # Whether many sparse columns are solved without their Gram matrix; not where that stalled.
-        self._by_columns = isinstance(target.training.columns, SparseColumns)
+        self._sparse = isinstance(target.training.columns, SparseColumns)
 
     def solve(self, point: Point, alpha: float) -> Ending:
         """Rounds from a point until the gap is proved, the rounds are over or no longer help."""
         target = self.target
         best, values = point, target.certificate(point, alpha, self._tol)
-        stalled = 0
+        # Many sparse columns are solved without their Gram matrix, unless that stalls.
+        stalled, by_columns = 0, self._sparse
         for number in range(self._max_rounds):
             gap = values.relative_gap
             if gap <= self._tol:
                 return Ending(best, values, Status.STALLED, number)
+            if by_columns and stalled >= STALL_ROUNDS // 2:
+                stalled, by_columns = 0, False
             if stalled >= STALL_ROUNDS or point.length <= SMALL_RESIDUAL * target.null:
                 break
             chosen, entering = self._working(point.support, point.seen / point.length, alpha)
             accuracy = max(INNER_SHARE * self._tol, INNER_OF_GAP * gap if entering else 0.0)
             w = np.zeros(len(target.factor))
             w[point.support] = point.values
-            if self._by_columns and len(chosen) > FEW_COLUMNS:
+            if by_columns and len(chosen) > FEW_COLUMNS:
                 point = self._improved(point, chosen, w[chosen], alpha, accuracy)
             else:
                 point = self._improved_on_gram(point, chosen, w[chosen], alpha, accuracy)

@@ -212,30 +212,38 @@ def newton_move(
     """
     G, _, _, thresholds, radius, nonneg = problem
     before = objective(square, w, thresholds, radius)
-    step, trial, seen, t = work[2], work[3], work[4], 1.0
+    # work[1] is free now: it holds what the whole step adds to G w.
+    along, step, trial, seen, t = work[1], work[2], work[3], work[4], 1.0
+    p, a = w.shape[0], active.shape[0]
+    along[:p] = 0.0
+    for i in range(a):
+        subtract_multiple(along, G[active[i]], -step[i], p)
     for attempt in range(HALVINGS + 1):
         if attempt == HALVINGS:
-            for i in range(active.shape[0]):
+            for i in range(a):
                 j = active[i]
                 if w[j] * (w[j] + t * step[i]) < 0.0 and (nonneg or thresholds[j] > 0.0):
                     t = -w[j] / step[i]
         copy_to(w, trial)
         copy_to(q, seen)
+        subtract_multiple(seen, along, t, p)
         whole, after = True, square
-        for i in range(active.shape[0]):
+        for i in range(a):
             j = active[i]
             new = w[j] + t * step[i]
             # The coefficient that reaches zero first must be exactly zero despite rounding.
             if new * w[j] <= 1e-14 * w[j] * w[j] and (nonneg or thresholds[j] > 0.0):
+                subtract_multiple(seen, G[j], -new, p)
                 new, whole = 0.0, False
-            moved = new - w[j]
-            after = after - 2.0 * moved * seen[j] + moved * moved * G[j, j]
-            subtract_multiple(seen, G[j], moved, w.shape[0])
             trial[j] = new
+        # The fall of rho^2 is (w_new - w)'(q + q_new), by the symmetry of G.
+        for i in range(a):
+            j = active[i]
+            after -= (trial[j] - w[j]) * (q[j] + seen[j])
         after = max(after, 0.0)
-        if objective(after, trial[: w.shape[0]], thresholds, radius) < before:
-            copy_to(trial[: w.shape[0]], w)
-            copy_to(seen[: w.shape[0]], q)
+        if objective(after, trial[:p], thresholds, radius) < before:
+            copy_to(trial[:p], w)
+            copy_to(seen[:p], q)
             return after, True, whole
         t *= 0.5
     return square, False, False

@@ -199,6 +199,16 @@ def test_large_sparse_models_are_solved_without_a_gram_matrix(monkeypatch):
         check(X, y, found, alphas, 1.1e-6, positive=positive)
 
 
+def test_sparse_models_with_nearly_as_many_features_as_rows_are_solved():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((600, 3000), density=0.004, rng=rng, format="csr")
+    y = X @ (rng.standard_normal(3000) * (rng.random(3000) < 0.1)) + rng.standard_normal(600)
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.03, 15)
+    found = solve_exact(X, y, alphas, tol=1e-6)
+    assert found.n_nonzero.max() > 400
+    check(X, y, found, alphas, 1.1e-6)
+
+
 ENDLESS = """
 import numpy as np, sketchlasso.exact.path as path
 from sketchlasso.exact import solve_exact
