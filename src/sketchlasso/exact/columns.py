@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg.blas import dsyrk
 
 from sketchlasso.data import BlockMatrix, as_entries
