@@ -33,7 +33,10 @@ SPOILED = np.where(np.arange(54).reshape(9, 6) == 26, np.inf, X)
         ({"y": np.ones(9), "method": "power"}, "y was given, but method='power' does not use"),
         ({"random_state": -1}, "random_state must be an integer >= 0, or a Generator"),
         ({"center": "yes"}, "center must be True or False, not 'yes'"),
-        ({"method": "power", "axis": "rows"}, "accepts only 'n_iter' or 'oversampling'; leave axis"),
+        (
+            {"method": "power", "axis": "rows"},
+            "accepts only 'n_iter' or 'oversampling'",
+        ),
         ({"method": "exact", "n_iter": 3}, "method='exact' accepts no option; leave n_iter out"),
         ({"method": "power", "n_iter": 0}, "n_iter must be an integer >= 1, not 0"),
         ({"method": "krylov", "oversampling": -1}, "oversampling must be an integer >= 0, not -1"),

@@ -11,11 +11,11 @@ from tests import twins
 
 from sketchlasso.errors import DeviceWarning, InvalidInputError, MissingExtraError
 from sketchlasso.linalg import device as devices
-from sketchlasso.problem import Batch, alpha_max
-from sketchlasso.solvers import Settings, solve, solve_for_size
-from sketchlasso.solvers.device.chunk import gathered
+from sketchlasso.problem import Batch, alpha_max, certify_batch, formulas
+from sketchlasso.solvers import Iterates, Settings, Status, solve
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+from sketchlasso.solvers.device import tensors  # noqa: E402
 
 # Tensors of tests are small: threads would only wait for each other.
 torch.set_num_threads(1)
@@ -109,8 +109,6 @@ def test_chunks_of_instances_change_nothing_but_rounding():
 def test_a_warm_start_saves_the_steps():
     batch = make_batch(count=20)
     first = solve(batch, settings=ON_DEVICE)
-    from sketchlasso.solvers import Iterates
-
     warm = Iterates(first.coef, first.dual_point, np.zeros(20, dtype=np.intp))
     again = solve(batch, settings=ON_DEVICE, warm=warm)
     assert again.steps.sum() == 0 and again.solved.all()
@@ -163,7 +161,7 @@ def test_models_with_many_non_zeros_are_solved_there_too(share):
     assert_proved(batch, found, 1e-5)
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-60, 1e-46, 1e-20, 1e20, 1e39, 1e100])
+@pytest.mark.parametrize("size", [1e-300, 1e-46, 1e20, 1e100])
 def test_numbers_beyond_single_precision_prove_no_less(size):
     batch = make_batch(n=700, k=8, count=5, radius=0.02)
     scaled = replace(batch, P=batch.P * size, alpha=batch.alpha * size, radius=batch.radius * size)
@@ -189,21 +187,6 @@ def test_settings_of_pytorch_do_not_reduce_precision(tol):
     assert_proved(batch, found, tol)
 
 
-def test_products_that_lose_digits_are_refused(monkeypatch):
-    coarse = torch.Tensor.__matmul__
-    monkeypatch.setattr(
-        torch.Tensor,
-        "__matmul__",
-        lambda a, b: (
-            coarse(a.bfloat16(), b.bfloat16()).to(a.dtype)
-            if a.dtype == torch.float32
-            else coarse(a, b)
-        ),
-    )
-    with pytest.raises(InvalidInputError, match="fewer digits"):
-        devices.open_device("torch")
-
-
 def test_an_interruption_returns_what_is_solved():
     batch = make_batch(count=50, n=3000)
 
@@ -212,24 +195,14 @@ def test_an_interruption_returns_what_is_solved():
 
     few = replace(ON_DEVICE, device_memory=3 * 2**20, callback=stop)
     found = solve(batch, settings=few)
-    from sketchlasso.solvers import Status
-
     assert (found.status == Status.INTERRUPTED).any() and found.solved.any()
     rows = np.flatnonzero(found.solved)
     assert_proved(batch.take(rows), taken(found, rows), 1e-6)
     assert np.isfinite(found.primal).all()
 
 
-def test_memory_that_runs_out_is_reported():
-    device = devices.open_device("torch")
-    with pytest.raises(InvalidInputError, match="ran out of memory"), device.at_work():
-        raise torch.OutOfMemoryError("no")
-
-
 @pytest.mark.parametrize("device", ["cpu", "torch"])
 def test_a_warm_start_outside_the_constraint_is_brought_inside(device):
-    from sketchlasso.solvers import Iterates
-
     free = make_batch(count=5, positive=False)
     first = solve(free)
     assert first.coef.min() < 0
@@ -238,36 +211,6 @@ def test_a_warm_start_outside_the_constraint_is_brought_inside(device):
     found = solve(bounded, settings=Settings(device=device), warm=warm)
     assert found.coef.min() >= 0
     assert np.allclose(found.primal, solve(bounded).primal, rtol=1e-5)
-
-
-def test_a_callback_gets_chunks():
-    heard = []
-    batch = make_batch(count=50, n=3000)
-    solve(batch, settings=replace(ON_DEVICE, device_memory=2 * 2**20, callback=heard.append))
-    assert len(heard) > 1 and heard[-1].solved == heard[-1].total == 50
-    assert np.all(np.diff([one.solved for one in heard]) >= 0)
-
-
-def test_the_search_for_a_size_is_the_cpus_own():
-    batch = make_batch(count=4)
-    there, here = solve_for_size(batch, 5, ON_DEVICE), solve_for_size(batch, 5)
-    assert np.array_equal(there.alpha, here.alpha) and there.solution.device == "cpu"
-
-
-def test_a_device_too_small_for_one_problem_is_refused():
-    with pytest.raises(InvalidInputError, match="may use 0 MiB, but one problem"):
-        solve(make_batch(), settings=replace(ON_DEVICE, device_memory=1000))
-
-
-@pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", 3, None, ""])
-def test_an_unknown_device_is_refused(name):
-    with pytest.raises(InvalidInputError, match="'cpu', 'cuda'"):
-        Settings(device=name)
-
-
-def test_other_solvers_stay_on_the_cpu():
-    with pytest.raises(InvalidInputError, match="devices solve by 'newton'"):
-        solve(make_batch(), "conic", ON_DEVICE)
 
 
 @pytest.mark.parametrize("name", ["cuda", "auto", "cuda:7"])
@@ -296,18 +239,62 @@ def test_without_pytorch_the_extra_is_named(monkeypatch):
         assert devices.open_device("auto") is None
 
 
-def test_memory_must_be_positive():
-    with pytest.raises(InvalidInputError, match="device_memory must be at least 1 byte, not 0"):
-        Settings(device_memory=0)
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: Settings(device="gpu"), "'cpu', 'cuda'"),
+        (lambda: Settings(device="cuda:x"), "'cpu', 'cuda'"),
+        (lambda: Settings(device_memory=0), "device_memory must be at least 1 byte, not 0"),
+        (lambda: solve(make_batch(), "conic", ON_DEVICE), "devices solve by 'newton'"),
+        (
+            lambda: solve(make_batch(), settings=replace(ON_DEVICE, device_memory=1000)),
+            "may use 0 MiB, but one problem",
+        ),
+    ],
+)
+def test_what_no_device_can_do_is_refused(call, words):
+    with pytest.raises(InvalidInputError, match=words):
+        call()
 
 
-def test_coefficients_reach_the_host_in_three_copies_however_many_rounds_found_them(monkeypatch):
-    dense = np.array([[0.0, 2.0, 0.0, 1.0], [3.0, 0.0, 0.0, 0.0], [0.0] * 4, [0.0, 0.0, -1.0, 4.0]])
-    pieces = [
-        (torch.tensor([row]), torch.arange(4)[None], torch.tensor(dense[[row]]))
-        for row in (3, 0, 2, 1)
-    ]
-    copies, copy = [], torch.Tensor.cpu
-    monkeypatch.setattr(torch.Tensor, "cpu", lambda self: (copies.append(1), copy(self))[1])
-    assert (gathered(pieces, 4, 4).toarray() == dense).all()
-    assert len(copies) == 3
+def test_certificates_are_those_of_the_cpu():
+    for positive in (False, True):
+        batch = make_batch(rooted=True, factors=True, positive=positive)
+        rng, every = np.random.default_rng(1), np.arange(batch.n_features)
+        parts = [[batch.rows(b, every), batch.thresholds(b)] for b in range(batch.n_instances)]
+        arrays = [*map(np.array, zip(*parts, strict=True)), batch.c, batch.s, batch.radius]
+        rows = tensors.Rows(*map(torch.as_tensor, arrays), positive)
+        w = rng.normal(size=(batch.n_instances, batch.n_features)) * np.isfinite(arrays[1])
+        w = np.abs(w) if positive else w
+        u, nowhere = rng.normal(size=batch.c.shape), torch.full((batch.n_instances,), torch.inf)
+        found = tensors.certificate(rows, *map(torch.as_tensor, (w, u)), nowhere.double())
+        wanted = certify_batch(batch, w, u)
+        for ours, theirs in zip(found, (wanted.primal, wanted.dual, wanted.scale), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_formulas_give_the_same_on_arrays_and_tensors():
+    def both(formula, *arrays, **options):
+        here = formula(*arrays, **options)
+        np.testing.assert_allclose(formula(*map(torch.as_tensor, arrays), **options), here, 1e-13)
+        single = formula(*(torch.as_tensor(array).float() for array in arrays), **options)
+        assert single.dtype == torch.float32
+        return here
+
+    rng = np.random.default_rng(7)
+    x, t = rng.normal(size=(5, 9)), rng.uniform(0, 1, (5, 9))
+    a, b, s = rng.uniform(0.1, 1, (3, 5))
+    for flag in (False, True):
+        both(formulas.magnitude, x, positive=flag)
+        both(formulas.soft_threshold, x, t, positive=flag)
+        both(formulas.objective, a, b, s, t[:, 0], squared=flag)
+        both(formulas.dual_objective, a, b, s, squared=flag)
+        both(formulas.best_on_ray, a - 0.5, b, s, squared=flag)
+    both(formulas.null_dual, x, s)
+    both(formulas.largest_penalty, np.abs(x), t, np.array([0.0, 0.1, 1.0, 3.0, 30.0]))
+    for radius in (0.0, 1e-9, 0.5):
+        both(formulas.feasible_scale, np.abs(x), t, radius * b, 3.0 * a, slack=1e-6)
+    values = [(np.nan, 0.0, 1.0), (1.0, np.nan, 1.0), (0.0, 0.0, 0.0), (2.0, 1.0, 3.0)]
+    gap = both(formulas.relative_gap, *np.array(values).T)
+    # A gap that is no number is never closed.
+    np.testing.assert_array_equal(gap[:3], [np.nan, np.nan, 0.0])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.rows import scale_rows
 from sketchlasso.problem.batch import Batch
@@ -141,6 +142,11 @@ def _chunk_size(batch: Batch, device: Device, each: int) -> int:
     shared = 12 * n * batch.rank + (0 if batch.roots is None else 8 * batch.roots.size)
     correlations = CORRELATION_BYTES * n / CORRELATION_SHARE
     needed = max(correlations, (shared + each) / (1 - CORRELATION_SHARE))
-    device.refuse_small(int(needed), "one problem with its shared factor")
+    if needed > device.budget:
+        raise InvalidInputError(
+            f"device {device.name!r} may use {device.budget / 2**20:.0f} MiB, but one problem with "
+            f"its shared factor needs {needed / 2**20:.0f} MiB; give it more memory, or use "
+            "device='cpu'."
+        )
     room = int((1 - CORRELATION_SHARE) * device.budget) - shared
     return max(1, min(batch.n_instances, room // each))
