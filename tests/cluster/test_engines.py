@@ -147,7 +147,9 @@ def test_refusals():
         assert f"worker_timeout must be a positive number of seconds, not {given!r}" in text
     text = refusal(InvalidInputError, cluster(7).__enter__)
     assert text.startswith("scheduler must be an address") and text.endswith(", not 7.")
-    assert "not an address" in refusal(InvalidInputError, cluster("nonsense://x").__enter__)
+    assert "scheduler must be an address" in refusal(
+        InvalidInputError, cluster("nonsense://x").__enter__
+    )
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):

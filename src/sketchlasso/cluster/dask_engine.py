@@ -21,7 +21,7 @@ from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
-from sketchlasso.cluster.engine import Block, Blocks, Each, Engine, OnProgress, Work, add, holder_of
+from sketchlasso.cluster.engine import Blocks, Each, Engine, OnProgress, Work, add, holder_of
 from sketchlasso.errors import ClusterLostError, InvalidInputError, unaccepted
 
 CONNECT_SECONDS = 20  # to wait for a scheduler
@@ -38,7 +38,7 @@ class DaskEngine(Engine):
     """Runs functions over blocks on the workers that a client reaches.
 
     :meth:`close` closes the objects `started`, in this order. Work begins only with a worker, for
-    which it waits `worker_timeout` seconds, 60 by default.
+    which it waits `worker_timeout` seconds.
     """
 
     remote = True
@@ -48,11 +48,10 @@ class DaskEngine(Engine):
         client: Client,
         started: Sequence[Any] = (),
         on_progress: OnProgress | None = None,
-        worker_timeout: float | None = None,
+        worker_timeout: float = 60.0,
     ) -> None:
         super().__init__(on_progress)
-        self._client, self._started = client, tuple(started)
-        self._worker_timeout = 60.0 if worker_timeout is None else worker_timeout  # may be inf
+        self._client, self._started, self._worker_timeout = client, tuple(started), worker_timeout
         self._address = _address(client)
 
     @property
@@ -78,13 +77,10 @@ class DaskEngine(Engine):
 
     def chain(self, work: Work, blocks: Blocks, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the state after all blocks, each of which updates it in turn."""
-        self._check_holder(blocks)
-        nodes = [_node(value) for value in shared]
-        current, steps = _node(state), []
+        nodes, steps = [_node(value) for value in shared], [_node(state)]
         for block in blocks:
-            current = _RUN(_Held((work, block.open, ())), _source(block), current, *nodes)
-            steps.append(current)
-        return self._computed([current], steps)[0]
+            steps += self._tasks(work, [block], (steps[-1], *nodes), None)
+        return self._computed(steps[-1:], steps[1:])[0]
 
     def map(
         self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
@@ -121,16 +117,7 @@ class DaskEngine(Engine):
                 thing.close()
 
     def _tasks(self, work: Work, blocks: Blocks, shared: Sequence[Any], each: Each) -> list[Any]:
-        self._check_holder(blocks)
-        nodes = [_node(value) for value in shared]
-        own = [()] * len(blocks) if each is None else each
-        return [
-            _RUN(_Held((work, block.open, extra)), _source(block), *nodes)
-            for block, extra in zip(blocks, own, strict=True)
-        ]
-
-    def _check_holder(self, blocks: Blocks) -> None:
-        """Refuse blocks that another cluster holds; all blocks come from one array."""
+        """One task per block; all blocks come from one array, which its own cluster must run."""
         client = holder_of(blocks[0].source) if blocks else None
         if client is not None and _address(client) != self._address:
             raise InvalidInputError(
@@ -138,6 +125,17 @@ class DaskEngine(Engine):
                 f"runs on that at {self._address}; use cluster(client) with the client that "
                 "persisted it."
             )
+        nodes = [_node(value) for value in shared]
+        own = [()] * len(blocks) if each is None else each
+        return [
+            _RUN(
+                _Held((work, block.open, extra)),
+                # Dask's own values as they are, any other value hidden.
+                block.source if _is_lazy(block.source) else _Held(block.source),
+                *nodes,
+            )
+            for block, extra in zip(blocks, own, strict=True)
+        ]
 
     def _submit(self, tasks: list[Any]) -> list[Any]:
         with self._guarded(), warnings.catch_warnings():
@@ -159,21 +157,18 @@ class DaskEngine(Engine):
 
     def _computed(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
         """Compute the results, and report finished parts on the way."""
-        if self.on_progress is None:
-            futures = self._submit(wanted)
-        else:
-            # Progress only needs to know that a part is done, so its result is not kept.
-            futures = self._submit([*wanted, *(_DONE(part) for part in parts)])
-        results, marks = futures[: len(wanted)], {future.key for future in futures[len(wanted) :]}
-        done = 0
+        # Progress only needs to know that a part is done, so its result is not kept.
+        marks = [] if self.on_progress is None else [_DONE(part) for part in parts]
+        futures = self._submit([*wanted, *marks])
+        keys, done = {future.key for future in futures[len(wanted) :]}, 0
         with self._guarded(futures):
             for future in as_completed(futures, loop=self._client.loop):
                 if future.status != "finished":
                     break  # gathering raises the reason
-                if future.key in marks:
+                if future.key in keys:
                     done += 1
-                    self._report(done, len(marks), "blocks")
-            return list(self._client.gather(results))
+                    self._report(done, len(keys), "blocks")
+            return list(self._client.gather(futures[: len(wanted)]))
 
     @contextmanager
     def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
@@ -219,15 +214,26 @@ def open_client(
     """
     if isinstance(scheduler, Client):
         return scheduler, ()
-    if scheduler is not None:
-        client = _connected(scheduler)
-        return client, (client,)
-    if n_workers is None and memory_limit is None:
+    if scheduler is None and n_workers is None and memory_limit is None:
         with suppress(ValueError):
             return Client.current(), ()
-    local = _local_cluster(n_workers, memory_limit)
-    client = Client(local, set_as_default=False)
-    return client, (client, local)
+    if scheduler is None:
+        local = _local_cluster(n_workers, memory_limit)
+        client = Client(local, set_as_default=False)
+        return client, (client, local)
+    accepted = "an address such as 'tcp://10.0.0.1:8786', a distributed.Client or 'sequential'"
+    try:
+        if not isinstance(scheduler, str):
+            raise ValueError(scheduler)
+        client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except ValueError as problem:
+        raise unaccepted("scheduler", scheduler, accepted) from problem
+    except OSError as problem:
+        raise ClusterLostError(
+            f"no Dask scheduler answered at {scheduler} within {CONNECT_SECONDS} seconds; check "
+            "the address and that `dask scheduler` runs there."
+        ) from problem
+    return client, (client,)
 
 
 def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> LocalCluster:
@@ -249,33 +255,15 @@ def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> Loc
         ) from problem
 
 
-def _connected(scheduler: Any) -> Client:
-    if not isinstance(scheduler, str):
-        accepted = "an address such as 'tcp://10.0.0.1:8786', a distributed.Client or 'sequential'"
-        raise unaccepted("scheduler", scheduler, accepted)
-    try:
-        return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-    except ValueError as problem:
-        raise InvalidInputError(
-            f"scheduler={scheduler!r} is not an address ({problem}); pass one such as "
-            "'tcp://10.0.0.1:8786'."
-        ) from problem
-    except OSError as problem:
-        raise ClusterLostError(
-            f"no Dask scheduler answered at {scheduler} within {CONNECT_SECONDS} seconds; check "
-            "the address and that `dask scheduler` runs there."
-        ) from problem
+def _is_lazy(value: Any) -> bool:
+    return hasattr(value, "__dask_graph__")
 
 
 def _node(value: Any) -> Any:
     """Return a value as a node of the graph, from which it can be sent again."""
+    if _is_lazy(value):
+        return value
     return delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
-
-
-def _source(block: Block) -> Any:
-    """Return the argument of a task: Dask's own values as they are, any other value hidden."""
-    source = block.source
-    return source if hasattr(source, "__dask_graph__") else _Held(source)
 
 
 def _value(source: Any) -> Any:

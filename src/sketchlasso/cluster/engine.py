@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from sketchlasso.errors import (
     ClusterLostError,
@@ -19,24 +19,10 @@ from sketchlasso.errors import (
 OnProgress: TypeAlias = Callable[[int, int, str], None]
 # A function that runs on blocks, and its own arguments for each of them.
 Work: TypeAlias = Callable[..., Any]
-Blocks: TypeAlias = "Sequence[Block]"
+# Blocks of rows: `open` turns the value of `source`, which Dask may have to compute, into entries.
+Blocks: TypeAlias = Sequence[Any]
 Each: TypeAlias = "Sequence[tuple[Any, ...]] | None"
 _IN_FORCE: ContextVar[Engine | None] = ContextVar("sketchlasso_engine", default=None)
-
-
-class Block(Protocol):
-    """A block of rows that is opened where it is processed.
-
-    Both attributes are sent to workers, so both can be pickled.
-    """
-
-    @property
-    def source(self) -> Any:
-        """Any object, or a value that Dask has yet to compute, that the block is made from."""
-
-    @property
-    def open(self) -> Callable[[Any], Any]:
-        """Turns the source's value into the entries of the block."""
 
 
 def add(left: Any, right: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -18,33 +18,6 @@ from sketchlasso.types import FloatArray, IntArray
 
 # Larger entries are refused: X in blocks is not rescaled, and sums of their squares may overflow.
 LARGEST = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
-
-
-class BlockHandle(Protocol):
-    """A handle of a block of rows; it can be pickled, and is opened where it is processed."""
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-
-    @property
-    def columns(self) -> int:
-        """Number of columns, the same for all blocks of a matrix."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the entries, the same for all blocks of a matrix."""
-
-    @property
-    def sparse(self) -> bool:
-        """Whether :meth:`load` returns a sparse matrix."""
-
-    @property
-    def name(self) -> str:
-        """Name of the block in messages, such as its file's name; may be empty."""
-
-    def load(self) -> Any:
-        """Return the entries: ndarray or csr_array of shape (rows, columns)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,14 +124,11 @@ class BlockMatrix:
 
     Notes
     -----
-    Passes over the blocks of tall data (m > n), which ``Sketch.cost`` counts: one for means,
-    scales, squares, digest and the check that entries are finite; then ``randomized`` 12,
-    ``krylov`` 5, ``power`` 9, ``projection`` 1, ``nystrom`` 2, ``frequent_directions`` 2 and
-    ``exact`` 1 for few features (n <= 64, or 3 times the rank), each one more where directions
-    differ in size by more than 1e4; ``response`` those of ``randomized`` and two for every
-    direction from y. A spectral radius takes 6 more, a few more for millions of features. A
-    path takes 2, cross-validation 4 for any folds and penalties, and the search for
-    realised radii 1 to 5. For n >= m a step of a Krylov space takes two passes instead of one.
+    ``Sketch.cost`` counts passes over the blocks. For tall data (m > n) one is for means, scales,
+    digest and the check that entries are finite; then ``randomized`` takes 12, ``krylov`` 5,
+    ``power`` 9, ``projection`` 1, ``nystrom`` and ``frequent_directions`` 2; ``response`` those of
+    ``randomized`` and two for every direction from y. A spectral radius takes 6 more, a path 2,
+    cross-validation 4 for any folds and penalties, and the search for realised radii 1 to 5.
 
     Memory in this process, beside one block: some (n, rank) arrays, and requested results with
     one row per sample (predictions). For n >= m and for ``response`` also Q, of shape (m, rank).
@@ -176,7 +146,7 @@ class BlockMatrix:
 
     ndim = 2
 
-    def __init__(self, handles: Sequence[BlockHandle]) -> None:
+    def __init__(self, handles: Sequence[Any]) -> None:
         parts = []
         for number, handle in enumerate(handles):
             label = f"block {number}" + (f" ({handle.name})" if handle.name else "")

@@ -8,7 +8,7 @@ Centring and scaling are applied inside the products, so a sparse X stays sparse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -368,23 +368,8 @@ class ImplicitRows:
 RowFactor: TypeAlias = "RealArray | ImplicitRows"
 
 
-@dataclass(frozen=True, eq=False)
-class BlockRows:
-    """The rows (r, k) of Q in one block: X V - 1 shift' in strips that are not kept.
-
-    Without V they are the entries themselves, in one strip.
-    """
-
-    entries: Any
-    V: RealArray | None
-    shift: RealArray | None
-
-    def __iter__(self) -> Iterator[tuple[slice, RealArray]]:
-        if self.V is None:
-            yield slice(0, len(self.entries)), self.entries
-            return
-        for rows in strips(self.entries.shape[0], len(self.V), self.V.shape[1]):
-            yield rows, centred_product(rows_of(self.entries, rows), self.V, self.shift)
+# Slices of the rows of a block, and the rows (r, k) of Q there.
+Strips: TypeAlias = Iterable[tuple[slice, RealArray]]
 
 
 def blocks_of(Q: RowFactor) -> BlockMatrix:
@@ -397,7 +382,7 @@ def sum_over_rows(
 ) -> Any:
     """Return the sum of ``work(rows, *shared, *each[i])`` over :func:`blocks_of` Q: one pass.
 
-    The rows of Q in a block come as :class:`BlockRows`.
+    The rows of Q in a block come in strips that are not kept; in one where Q is in memory.
     """
     if not isinstance(Q, ImplicitRows):
         return BlockMatrix.of(Q).run_sum(_with_rows, (work, None, None, *shared), each)
@@ -407,7 +392,15 @@ def sum_over_rows(
 
 
 def _with_rows(entries: Any, work: Any, V: Any, shift: Any, *rest: Any) -> Any:
-    return work(BlockRows(entries, V, shift), *rest)
+    return work(_strips_of(entries, V, shift), *rest)
+
+
+def _strips_of(entries: Any, V: Any, shift: Any) -> Strips:
+    if V is None:
+        yield slice(0, len(entries)), entries
+        return
+    for rows in strips(entries.shape[0], len(V), V.shape[1]):
+        yield rows, centred_product(rows_of(entries, rows), V, shift)
 
 
 def gram_of(Q: RowFactor) -> FloatArray:

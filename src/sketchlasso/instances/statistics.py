@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import RowFactor
-from sketchlasso.data.matrix import BlockRows, blocks_of, sum_over_rows
+from sketchlasso.data.matrix import Strips, blocks_of, sum_over_rows
 from sketchlasso.instances.rows import RowSets, all_rows, weights_of
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import CONSTANT_SHARE, centre
@@ -236,7 +236,7 @@ def _sums(
 
 
 def _sums_of_block(
-    block: BlockRows, shifts: FloatArray, fits: FloatArray | None, Y: FloatArray, weights: Any
+    block: Strips, shifts: FloatArray, fits: FloatArray | None, Y: FloatArray, weights: Any
 ) -> tuple[Statistics, ...]:
     total: list[Statistics] = []
     for strip, Q in block:
