@@ -155,13 +155,6 @@ def test_columns_that_come_near_their_thresholds_late_are_not_missed():
     check(X, y, solve_exact(X, y, alphas, tol=1e-6), alphas, 1e-6)
 
 
-def test_duplicated_columns_do_not_stop_the_path():
-    X, y = make()
-    X = np.hstack([X, X[:, :10], -X[:, 5:15]])
-    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.05, 20)
-    check(X, y, solve_exact(X, y, alphas, tol=1e-7), alphas, 1e-7)
-
-
 def test_an_exact_fit_ends_the_descent():
     X, y = make(m=20, n=60, noise=0.1)
     chain = Descent(X, y, None, Terms(), 1e-6).chain(0, 0)

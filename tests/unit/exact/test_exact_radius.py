@@ -7,7 +7,6 @@ from tests.oracles import full_problem_reference
 
 from sketchlasso.engine import weighted_rows
 from sketchlasso.exact import exact_alpha_max, solve_exact
-from sketchlasso.instances.rows import splitter_rows
 from sketchlasso.problem.terms import Terms
 
 
@@ -48,39 +47,11 @@ def test_the_optimum_is_clarabels(seed, shape, radius):
         )
 
 
-@pytest.mark.parametrize("radius", [0.1, 2.0])
-@pytest.mark.parametrize("positive", [False, True])
-def test_alpha_max_is_where_the_first_feature_enters(radius, positive):
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(50, 30)), rng.normal(size=50)
-    terms = Terms(positive=positive)
-    largest = exact_alpha_max(X, y, radius=radius, terms=terms)[0]
-    alphas = largest * np.array([1.001, 0.98])
-    found = solve_exact(X, y, alphas, radius=radius, tol=1e-9, terms=terms)
-    assert found.solved.all() and found.n_nonzero[0] == 0 < found.n_nonzero[1]
-
-
 def test_the_largest_radius_leaves_nothing():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(50, 30)), rng.normal(size=50)
     assert exact_alpha_max(X, y, radius=1e3)[0] == 0.0
     assert solve_exact(X, y, [1e-3], radius=1e3).coef.nnz == 0
-
-
-def test_folds_and_responses_are_those_of_the_rows_they_train_on():
-    rng = np.random.default_rng(3)
-    X, Y = rng.normal(size=(60, 90)) + 0.3, rng.normal(size=(60, 2))
-    rows = splitter_rows(3, X)
-    found = solve_exact(X, Y, [2.0, 0.5], radius=0.5, rows=rows, tol=1e-8)
-    assert found.solved.all(), found.message()
-    instance = 0
-    for row_set in rows:
-        train = row_set.train(60)
-        for response in range(2):
-            alone = solve_exact(X[train], Y[train, response], [2.0, 0.5], radius=0.5, tol=1e-8)
-            part = slice(instance, instance + 2)
-            np.testing.assert_allclose(found.primal[part], alone.primal, rtol=1e-7)
-            instance += 2
 
 
 def test_a_radius_is_the_worst_error_of_x():

@@ -5,16 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import twins
-from tests.problems import Recipe
 
 from sketchlasso.kernels.dense import (
     best_on_ray,
     cholesky_in_place,
     cholesky_solve,
     feasible_scale,
-    group_shrinkage,
     kth_smallest,
-    loss_prox_length,
     shrink,
     smallest_penalty,
 )
@@ -25,13 +22,9 @@ from sketchlasso.kernels.newton import (
     evaluate,
     newton_direction,
     scratch_for,
-    solve_instance,
     update_gram,
 )
-from sketchlasso.kernels.rows import find_rows, gather
 from sketchlasso.problem import formulas
-from sketchlasso.problem.dual import certify_batch, correlate, gap_safe_distance, row_bounds
-from sketchlasso.problem.safe_rules import gap_safe_rule
 
 NO_ROOT = np.empty((0, 0))
 
@@ -158,35 +151,6 @@ def test_best_on_ray_maximises_the_dual(squared):
     assert value(best) >= max(value(a) for a in grid) - 1e-12
 
 
-@pytest.mark.parametrize("s", [0.0, 0.5])
-def test_loss_prox_is_a_prox(s):
-    """x = prox_{tau h}(xhat) satisfies xhat = x + tau x / sqrt(x^2 + s^2)."""
-    for size, tau in [(3.0, 0.5), (0.2, 1.0), (10.0, 0.01)]:
-        rho = loss_prox_length(size, s, tau, False)
-        x = size * rho / (rho + tau)
-        if x > 0:
-            assert x + tau * x / np.hypot(x, s) == pytest.approx(size, rel=1e-12)
-        else:
-            assert size <= tau
-    assert group_shrinkage(2.0, 0.5, 1.0, False) == pytest.approx(0.75)
-    assert group_shrinkage(0.4, 0.5, 1.0, False) == 0.0
-
-
-def test_gram_updates_equal_a_rebuild():
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(60, 8))
-    member, total, rows = np.zeros(60, dtype=bool), np.zeros((8, 8)), np.empty((60, 8))
-    updates = GRAM_UPDATES + 1
-    y = np.zeros(60)
-    for step in range(80):
-        if step % 7 == 0:
-            y = rng.normal(size=60) * (rng.random(60) < 0.5)
-        y[rng.integers(0, 60)] = step % 2
-        updates = update_gram(A, y, member, total, rows, np.empty((8, 8)), updates)
-        active = A[y != 0]
-        np.testing.assert_allclose(total, active.T @ active, atol=1e-10)
-
-
 def gradient_and_step(rows, work, sigma, tau, u, w0):
     begin(rows, work, u, w0)
     for j in range(w0.shape[0]):
@@ -222,65 +186,3 @@ def test_newton_direction_is_the_jacobian_solve(squared, rooted):
     gradient_and_step(rows, work, sigma, tau, u, w0)
     damped = jacobian + 1e-3 * np.linalg.norm(work.grad) * np.eye(k)
     np.testing.assert_allclose(damped @ work.d, work.grad, rtol=1e-5, atol=1e-8)
-
-
-def test_solve_instance_reports_the_gap_it_reached():
-    rng = np.random.default_rng(2)
-    A, c = rng.normal(size=(80, 10)), rng.normal(size=10)
-    rows = Rows(A, NO_ROOT, c, 0.5, np.full(80, 0.4), 0.1, False, False)
-    u, w = c / np.sqrt(c @ c + 0.25), np.zeros(80)
-    work = scratch_for(np.empty((80, 10)))
-    gap, steps = solve_instance(rows, work, 1e-9, 1000, u, w)
-    primal = (
-        np.sqrt(np.sum((c - A.T @ w) ** 2) + 0.25) + 0.1 * np.linalg.norm(w) + 0.4 * np.abs(w).sum()
-    )
-    assert 0 < steps < 100
-    assert gap <= 1e-9 * primal
-
-
-def test_working_rows_are_the_support_and_the_largest_excess():
-    correlation = np.array([0.1, -2.0, 0.5, 3.0, -0.2, 0.9])
-    factor = np.array([1.0, 1.0, 1.0, np.inf, 1.0, 1.0])
-
-    def chosen(limit, trusted):
-        rows = np.empty(6, dtype=np.int64)
-        count = find_rows(
-            correlation, factor, 1.0, False, np.empty(0), 1.0, 1.0, np.inf,
-            np.array([0]), limit, trusted, 1.3, np.empty((2, 6)), rows,
-        )  # fmt: skip
-        return rows[:count].tolist()
-
-    assert chosen(3, False) == [0, 1, 5]
-    assert chosen(10, True) == [0, 1, 2, 4, 5]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_working_rows_are_those_that_the_gap_safe_rule_leaves(seed):
-    recipe = Recipe(
-        seed=seed, n=80, k=6, radius=0.3, s=0.5, shares=(0.8, 0.3), factors=seed % 2 == 0
-    )
-    batch = recipe.batch()
-    norms, scales = row_bounds(batch)
-    u = 0.1 * np.random.default_rng(seed).normal(size=batch.c.shape)
-    proof = certify_batch(batch, np.zeros((2, 80)), u)
-    gap = proof.gap * 1e-6
-    distance = gap_safe_distance(batch, gap)
-    seen = correlate(batch, proof.point)
-    for b in range(2):
-        rows = np.empty(80, dtype=np.int64)
-        count = find_rows(
-            seen[b], batch.factor_row(b), batch.alpha[b], False, norms, scales[b], 1.0,
-            distance[b], np.empty(0, dtype=np.int64), 80, True, 1.3, np.empty((2, 80)), rows,
-        )  # fmt: skip
-        removed = gap_safe_rule(batch, b, proof.point[b], gap[b])
-        removed |= np.isinf(batch.thresholds(b))
-        np.testing.assert_array_equal(rows[:count], np.flatnonzero(~removed))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_gather_copies_rows_in_double_precision(dtype):
-    P = np.random.default_rng(3).normal(size=(9, 4)).astype(dtype)
-    chosen = np.array([1, 5, 8])
-    rows = np.empty((3, 4))
-    gather(P, chosen, rows)
-    np.testing.assert_array_equal(rows, P[chosen].astype(float))
