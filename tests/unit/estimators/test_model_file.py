@@ -34,7 +34,9 @@ def models():
         "words": sl.SqrtLassoClassifier(alpha=1.0).fit(X, WORDS),
         "object labels": sl.SqrtLassoClassifier(alpha=1.0).fit(X, WORDS.astype(object)),
         "classes": sl.SqrtLassoClassifierCV(alphas=8, cv=3).fit(X, THREE),
+        "rigorous": sl.SqrtLasso("rigorous", relaxed=True).fit(X, Y[:, 0]),
         "calibrated": sl.SqrtLasso(alpha=1.0).fit(X, Y[:, 0]).calibrate(X, Y[:, 0]),
+        "split": sl.SqrtLasso(alpha=1.0).fit(X, Y).calibrate(X + 1.0, Y),
     }
 
 
@@ -45,7 +47,7 @@ def path(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["one", "many", "single precision", "chosen", "words", "object labels", "classes"],
+    ["one", "many", "single precision", "chosen", "words", "object labels", "classes", "rigorous"],
 )
 def test_the_loaded_model_is_the_saved_one(models, name, path):
     model = models[name]
@@ -65,10 +67,12 @@ def test_the_loaded_model_is_the_saved_one(models, name, path):
         assert np.array_equal(loaded.get_params()[parameter], value), parameter
 
 
-def test_a_loaded_model_can_be_fitted_again(models, path):
-    sl.save_model(path, models["chosen"])
-    again = sl.load_model(path).fit(X, Y[:, 0])
-    assert np.array_equal(again.coef_, models["chosen"].coef_)
+@pytest.mark.parametrize("name", ["calibrated", "split"])
+def test_the_loaded_model_predicts_the_same_intervals(models, path, name):
+    sl.save_model(path, models[name])
+    loaded = sl.load_model(path)
+    assert loaded.calibration_.method == models[name].calibration_.method
+    assert np.array_equal(loaded.predict_interval(X), models[name].predict_interval(X))
 
 
 def test_rules_and_objects_among_the_parameters(path):

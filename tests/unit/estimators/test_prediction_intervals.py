@@ -147,15 +147,6 @@ def test_rows_that_do_not_suit_the_method_are_refused(made, tmp_path):
     assert again.calibrate(new, truth, method="split").calibration_.method == "split"
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
-def test_the_search_is_repeated_without_each_row(made):
-    X, y, _, _ = made
-    model = sl.SqrtLassoCV(cv=3, alphas=10).fit(X[:14], y[:14])
-    found = model.calibrate(X[:14], y[:14], method="jackknife+").calibration_.targets[0]
-    own = clone(model).fit(np.delete(X[:14], 5, axis=0), np.delete(y[:14], 5))
-    np.testing.assert_allclose(found.models.coef[[5]].toarray()[0], own.coef_, atol=1e-9)
-
-
 def test_coverage(made):
     """Over many sets the level is met: 40 sets, 40 new rows each, standard error about 1 %."""
     rng = np.random.default_rng(0)
@@ -200,19 +191,6 @@ def test_a_new_fit_forgets_the_residuals(made):
     model.fit(X, y)
     with pytest.raises(InvalidInputError, match="the model is not calibrated"):
         model.predict_interval(new)
-
-
-@pytest.mark.parametrize("method", ["jackknife+", "cv+", "split"])
-@pytest.mark.parametrize("targets", [1, 2])
-def test_a_model_file_keeps_the_calibration(made, tmp_path, method, targets):
-    X, y, new, _ = made
-    Y = y if targets == 1 else np.column_stack([y, X[:, 3]])
-    rows = X + (method == "split")
-    model = sl.SqrtLasso(alpha=1.0).fit(X, Y).calibrate(rows, Y, method=method)
-    sl.save_model(tmp_path / "a.model", model)
-    loaded = sl.load_model(tmp_path / "a.model")
-    assert loaded.calibration_.method == method
-    np.testing.assert_array_equal(loaded.predict_interval(new), model.predict_interval(new))
 
 
 def test_progress(made):

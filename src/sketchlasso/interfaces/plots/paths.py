@@ -61,7 +61,8 @@ def plot_path(
         alphas, coef = _of_path(source, response, radius)
     elif not (hasattr(source, "get_params") and hasattr(source, "coef_")):
         raise InvalidInputError(
-            f"source must be a Path or a fitted estimator, not a {type(source).__name__}."
+            f"source must be a Path or a fitted estimator, not a {type(source).__name__}; call "
+            "fit first if it is an estimator."
         )
     elif X is None or y is None:
         raise InvalidInputError(

@@ -84,7 +84,7 @@ def plot_cv(
     else:
         raise InvalidInputError(
             "source must be a CrossValidation or a fitted SqrtLassoCV or SqrtLassoClassifierCV, "
-            f"not a {type(source).__name__}."
+            f"not a {type(source).__name__}; call fit first if it is one."
         )
     # At radii so large that w = 0 throughout, penalties are far below this.
     others = [other for other in range(len(radii)) if other != row and alphas[other].max() > 1e-200]
