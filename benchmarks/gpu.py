@@ -1,8 +1,9 @@
 """The GPU in seconds, with the floors beside them, and against the CPU of the same machine.
 
 Words are generated, as many as the New York Times corpus has; cross-validation and leave-one-out
-run on rcv1 and gisette_like where they are there. A floor is the larger of bytes over the measured bandwidth and operations over
-the measured rate. Seconds are wall time of the call, arrays in the host's memory before and after.
+run on rcv1 and gisette_like where they are there. A floor is the larger of bytes over the measured
+bandwidth and operations over the measured rate. Seconds are wall time of the call, arrays in the
+host's memory before and after.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Graphs of columns: edges against known graphs, time, 10,000 variables, and a gene network.
 
-Four experiments. `path`: 20 penalties of huge's range on hub_400 (huge's TIGER took 3.8 s there
-and crashes at 1,000 variables). `edges`: precision, recall and F1 against graphs that are known,
+Three experiments. `edges`: precision, recall and F1 against graphs that are known,
 for each way to choose the penalty, beside scikit-learn's GraphicalLassoCV up to `--peer-size`
 variables, stopped after `--peer-limit` seconds. `wide`: one regression for each of many variables,
 with its memory. `dream4`: area under the precision-recall curve of regulators, beside correlation
@@ -22,14 +21,12 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import average_precision_score
 
 from benchmarks.datasets import SEED, MissingDataError, data_file
-from benchmarks.harness import interleave, run_limited, timed
+from benchmarks.harness import run_limited, timed
 from benchmarks.report import peak_gib
 from sketchlasso.graphs import links_of
-from sketchlasso.inference import SparsePrecision, neighbourhoods, nodewise
+from sketchlasso.inference import SparsePrecision, neighbourhoods
 
 KINDS = ("hub", "band", "scale-free", "random")
-# huge's range of penalties on hub_400, in units of 1 / sqrt(m).
-HUGE_RANGE = (0.642, 0.0642, 20)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,34 +44,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    nodewise(np.random.default_rng(SEED).standard_normal((60, 20)), [3.0, 2.0, 1.0])  # compiles
+    neighbourhoods(np.random.default_rng(SEED).standard_normal((60, 20)))  # compiles
     for name in options.only:
         try:
             EXPERIMENTS[name](options)
         except MissingDataError as error:
             options.report.note(f"{name}: skipped. {error}")
-
-
-def huge_path(options: argparse.Namespace) -> None:
-    """20 penalties of huge's range on its own hub graph."""
-    X, truth = hub_400()
-    alphas = np.geomspace(*HUGE_RANGE) * np.sqrt(len(X))
-    ours = interleave({"ours": lambda: nodewise(X, alphas)}, options.repeats, warm_up=False)["ours"]
-    scores = []
-    for number in range(len(alphas)):
-        coef = ours.value.penalty(number).coef.toarray()
-        scores.append(judged(truth, coef * coef.T > 0)["F1"])
-    options.report.add(
-        experiment="path",
-        data="hub_400",
-        rows=len(X),
-        variables=X.shape[1],
-        method="20 penalties of huge's range",
-        seconds=ours.median,
-        **{"worst gap": ours.value.worst_gap, "unsolved": int((~ours.value.solved).sum())},
-        F1=max(scores),
-    )
-    options.report.note("huge 1.3.5 (TIGER, the same penalties): 3.8 s; F1 of `path`: the best one")
 
 
 def known_graphs(options: argparse.Namespace) -> None:
@@ -250,7 +225,6 @@ def scores_of(hits: int, edges: int, real: int) -> dict[str, Any]:
 
 
 EXPERIMENTS: dict[str, Callable[[argparse.Namespace], None]] = {
-    "path": huge_path,
     "edges": known_graphs,
     "wide": many_variables,
     "dream4": dream4,

@@ -9,14 +9,13 @@ the penalty that has the same solution, and with SqrtLasso itself where rows are
 from __future__ import annotations
 
 import argparse
-import math
 import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_diabetes, load_digits
+from sklearn.datasets import load_digits
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit
 
@@ -28,6 +27,29 @@ from sketchlasso.errors import GridEdgeWarning
 LEVEL = 0.9
 # Rows that train in a coverage run: the rest is judged.
 MOST_TRAINING = 500
+METHODS = (("pivotal", "jackknife+"), ("pivotal", "split"), ("cv", "cv+"), ("cv", "fixed"))
+
+
+def _blogs() -> tuple[np.ndarray, np.ndarray]:
+    X, y = arrays_of("blogfeedback")
+    rows = np.random.default_rng(0).choice(len(y), 5000, replace=False)
+    varying = X[rows].std(axis=0) > 0
+    return X[rows][:, varying], np.log1p(y[rows])
+
+
+def _digits() -> tuple[np.ndarray, np.ndarray]:
+    images, label = load_digits(return_X_y=True)
+    return images[:, images.std(axis=0) > 0], label.astype(np.float64)
+
+
+DATA: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+    "digits": _digits,
+    **{
+        name: partial(arrays_of, name)
+        for name in ("diabetes", "boston", "prostate", "gasoline_nir", "riboflavin")
+    },
+    "blogs, log(1 + y)": _blogs,
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +71,8 @@ def coverage(options: argparse.Namespace) -> None:
     options.report.note(
         f"coverage: level {LEVEL}, mean over {splits} random splits; half of the rows, at most "
         f"{MOST_TRAINING}, train, the others are judged (2,000 at most); split trains on half of "
-        "the training rows. width: mean, over the standard deviation of y"
+        "the training rows; fixed: the jackknife+ at the penalty of the search. width: mean, over "
+        "the standard deviation of y"
     )
     for name, load in DATA.items():
         try:
@@ -61,11 +84,7 @@ def coverage(options: argparse.Namespace) -> None:
             with warnings.catch_warnings():
                 # On a few dozen rows the best penalty often lies at an end of the grid.
                 warnings.simplefilter("ignore", GridEdgeWarning)
-                found = covered(X, y, kind, method, splits)
-            options.report.add(data=name, **found)
-
-
-METHODS = (("pivotal", "jackknife+"), ("pivotal", "split"), ("cv", "cv+"), ("cv", "fixed"))
+                options.report.add(data=name, **covered(X, y, kind, method, splits))
 
 
 def covered(X: np.ndarray, y: np.ndarray, kind: str, method: str, splits: int) -> dict[str, Any]:
@@ -75,21 +94,16 @@ def covered(X: np.ndarray, y: np.ndarray, kind: str, method: str, splits: int) -
     shares, widths = [], []
     for inside, outside in cut.split(X):
         model: Any = (SqrtLasso if kind == "pivotal" else SqrtLassoCV)(standardize=True)
-        if method == "split":
-            half = train // 2
-            model.fit(X[inside[:half]], y[inside[:half]])
-            model.calibrate(X[inside[half:]], y[inside[half:]], method="split")
-        else:
-            model.fit(X[inside], y[inside])
-            how = {"fixed_penalty": True} if method == "fixed" else {"method": method}
-            model.calibrate(X[inside], y[inside], **how)
+        fitted = inside[: train // 2] if method == "split" else inside
+        calibrated = inside[train // 2 :] if method == "split" else inside
+        how = {"fixed_penalty": True} if method == "fixed" else {"method": method}
+        model.fit(X[fitted], y[fitted]).calibrate(X[calibrated], y[calibrated], **how)
         ends = model.predict_interval(X[outside], LEVEL)
         shares.append(np.mean((ends[:, 0] <= y[outside]) & (y[outside] <= ends[:, 1])))
         widths.append(np.mean(ends[:, 1] - ends[:, 0]) / y.std())
-    label = "jackknife+, penalty of the search kept" if method == "fixed" else method
     return {
         "model": type(model).__name__,
-        "method": label,
+        "method": method,
         "training rows": train,
         "columns": X.shape[1],
         "coverage": float(np.mean(shares)),
@@ -103,82 +117,44 @@ def times(options: argparse.Namespace) -> None:
         "time: seconds to calibrate by jackknife+ and to predict 500 intervals; MAPIE with two "
         "jobs. difference: of MAPIE's interval ends from ours, the largest"
     )
-    try:
-        import mapie.regression as _  # noqa: F401
-    except ImportError:
-        options.report.note("time: MAPIE is not installed (pip install mapie), ours alone")
     for m in options.rows or ([200] if options.quick else [1000, 6000]):
-        X, y, new = generated(m, options.columns)
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((m + 500, options.columns))
+        y = X[:, :10].sum(axis=1) + 3.0 * rng.standard_normal(m + 500)
+        X, y, new = X[:m], y[:m], X[m:]
         model = SqrtLasso(alpha=3.0, tol=1e-10).fit(X, y)
-        ours(model, X, y, new[:5])
+        ours(model, X, y, new[:5])  # compiles
         mine = timed(partial(ours, model, X, y, new))
+        row = {"rows": m, "columns": options.columns, "ours s": mine.seconds}
         length = float(np.linalg.norm(y - model.predict(X)))
         level = convert_alpha(3.0, n_samples=m, residual_norm=length)
-        rows = {"MAPIE, Lasso": Lasso(alpha=level, tol=1e-8)}
+        peers: dict[str, Any] = {"MAPIE, Lasso": Lasso(alpha=level, tol=1e-8)}
         if m <= 1000:
-            rows["MAPIE, SqrtLasso"] = SqrtLasso(alpha=3.0, tol=1e-10, n_jobs=1)
-        for name, estimator in rows.items():
-            theirs = timed(partial(by_mapie, estimator, X, y, new))
-            known = theirs.value is not None
+            peers["MAPIE, SqrtLasso"] = SqrtLasso(alpha=3.0, tol=1e-10, n_jobs=1)
+        for name, estimator in peers.items():
+            try:
+                theirs = timed(partial(by_mapie, estimator, X, y, new))
+            except ImportError:
+                options.report.add(**row, peer="MAPIE is not installed")
+                break
+            difference = float(np.abs(theirs.value - mine.value).max())
+            ratio = theirs.seconds / mine.seconds
             options.report.add(
-                **{
-                    "rows": m,
-                    "columns": options.columns,
-                    "features used": int(np.count_nonzero(model.coef_)),
-                    "peer": name,
-                    "ours s": mine.seconds,
-                    "peer s": theirs.seconds if known else math.nan,
-                    "ratio": theirs.seconds / mine.seconds if known else math.nan,
-                    "difference": float(np.abs(theirs.value - mine.value).max())
-                    if known
-                    else math.nan,
-                }
+                **row, peer=name, **{"peer s": theirs.seconds}, ratio=ratio, difference=difference
             )
-
-
-def generated(m: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((m + 500, n))
-    y = X[:, :10].sum(axis=1) + 3.0 * rng.standard_normal(m + 500)
-    return X[:m], y[:m], X[m:]
 
 
 def ours(model: SqrtLasso, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
     return model.calibrate(X, y, method="jackknife+").predict_interval(new, LEVEL)
 
 
-def by_mapie(estimator: Any, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray | None:
-    """MAPIE's interval ends (p, 2); None where it is not installed."""
-    try:
-        from mapie.regression import CrossConformalRegressor
-    except ImportError:
-        return None
+def by_mapie(estimator: Any, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """MAPIE's interval ends (p, 2)."""
+    from mapie.regression import CrossConformalRegressor
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         regressor = CrossConformalRegressor(
             estimator, confidence_level=LEVEL, method="plus", cv=LeaveOneOut(), n_jobs=2
         )
         return regressor.fit_conformalize(X, y).predict_interval(new)[1][:, :, 0]
-
-
-def _blogs() -> tuple[np.ndarray, np.ndarray]:
-    X, y = arrays_of("blogfeedback")
-    rows = np.random.default_rng(0).choice(len(y), 5000, replace=False)
-    varying = X[rows].std(axis=0) > 0
-    return X[rows][:, varying], np.log1p(y[rows])
-
-
-def _digits() -> tuple[np.ndarray, np.ndarray]:
-    images, label = load_digits(return_X_y=True)
-    return images[:, images.std(axis=0) > 0], label.astype(np.float64)
-
-
-DATA: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
-    "diabetes": lambda: load_diabetes(return_X_y=True),
-    "digits": _digits,
-    "boston": partial(arrays_of, "boston"),
-    "prostate": partial(arrays_of, "prostate"),
-    "gasoline": partial(arrays_of, "gasoline_nir"),
-    "riboflavin": partial(arrays_of, "riboflavin"),
-    "blogs, log(1 + y)": _blogs,
-}

@@ -1,36 +1,28 @@
 """The paper's log-barrier second-order method (section 5), in primal-dual form.
 
-With w = p - q and heights sigma, t for the two norms the paper follows, for mu = 1/gamma -> 0,
+With w = p - q and heights sigma, t for the two norms the paper follows, for mu -> 0,
 
     minimise  sigma + radius t + lam sum_j (p_j + q_j)
               - mu [ log(sigma^2 - ||c - R'w||^2 - s^2) + log(t^2 - ||w||^2) + sum_j log p_j q_j ]
 
-(its extra -log sigma - log t only repeat the cones and are dropped). All three kinds of term
-are one cone barrier with a weight g, because p_j q_j = (h^2 - w_j^2)/4 for h = p_j + q_j:
+All three kinds of term are one cone barrier with a weight g, because p_j q_j = (h^2 - w_j^2)/4 for
+h = p_j + q_j:
 
     B(x) = min over h > ||x||  of   g h - mu log(h^2 - ||x||^2)
 
-Derivatives of -log f with f = h^2 - ||x||^2 (the paper prints 2/(-log f) where 2/f belongs):
-
-    grad = (2/f) (x, -h),     hess = (2/f) diag(I, -1) + (4/f^2) (x, -h)(x, -h)'
-
-The height solves h^2 - 2 (mu/g) h - ||x||^2 = 0, so h = (mu + T)/g with
-T = sqrt(mu^2 + g^2 ||x||^2): no cancellation, and any w is strictly feasible. The Schur
-complement of h in the Hessian leaves
+The best height is h = (mu + T)/g with T = sqrt(mu^2 + g^2 ||x||^2), so that any w is strictly
+feasible, and
 
     grad B = y = g x/h,       hess B = (g/h) (I - x y'/T)
 
-Summed up, the Hessian in w is a diagonal plus a (k+2)-dyad,
+(the paper prints 2/(-log f) where 2/f belongs). Summed up, the Hessian in w is a diagonal plus a
+(k+2)-dyad,
 
     H = Delta + R M R' - e (d w' + w d'),    Delta_j = (lam - v_j lam w_j/T_j)/h_j + radius/t
 
 with M = (I - (u r' + r u')/(2 T))/sigma, e = radius/(2 t T_t) and multipliers u, d, v of the
-loss, the robust term and the absolute values. Taking the multipliers from y = g x/h is the
-primal barrier method; keeping them as variables with their own Newton steps is the primal-dual
-one: the same structure and gradient, a far better model away from the central path.
-
-Newton systems cost O(p k^2 + k^3) by the matrix inversion lemma, against the O(k p^2) the paper
-states. An iterate on the central path has a gap of about mu (2 p + 4).
+loss, the robust term and the absolute values, which have Newton steps of their own. Systems cost
+O(p k^2 + k^3) by the matrix inversion lemma, against the O(k p^2) that the paper states.
 """
 
 from __future__ import annotations

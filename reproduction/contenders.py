@@ -1,9 +1,8 @@
 """Other solvers on the full data: timed where they finish, else extended and marked.
 
-`full_conic` is the paper's baseline, a generic second-order solver on the full data, and
-`full_barrier` our log barrier in its place. The others are the fast first-order packages that users
-have today; they walk the penalties of each fold, as LassoCV does. Steps are small dictionaries, so
-that a process of their own can send them.
+`full_conic` is the paper's baseline, a generic second-order solver on the full data. The others
+are the fast first-order packages that users have today; they walk the penalties of each fold, as
+LassoCV does. Steps are small dictionaries, so that a process of their own can send them.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ from benchmarks.peers import (
 )
 from sklearn.linear_model import lasso_path
 
-import sketchlasso as sl
-from reproduction.barrier import solve_barrier
 from reproduction.data import folds, load
 from reproduction.experiment import Results
 from sketchlasso.engine import Batch
@@ -60,22 +57,6 @@ def clarabel_on_sketch(batch: Batch) -> Results:
 
 def full_conic(task: Results) -> Iterator[Results]:
     """Clarabel on more and more training rows of the first fold, one penalty, an intercept."""
-    return _more_rows(task, lambda X, y, alpha: clarabel_answer(X, y, alpha, intercept=True)["gap"])
-
-
-def full_barrier(task: Results) -> Iterator[Results]:
-    """The same by our log barrier, which gets the rows rotated by an exact decomposition."""
-
-    def gap(X: Any, y: np.ndarray, alpha: float) -> float:
-        made = sl.sketch(X, method="exact", center=True, radius=0)
-        return solve_barrier(sl.build_problems(made, y, alphas=[alpha]).batch).relative_gap
-
-    return _more_rows(task, gap)
-
-
-def _more_rows(
-    task: Results, solved_to: Callable[[Any, np.ndarray, float], Any]
-) -> Iterator[Results]:
     split = load(task["data"], task["rows"])
     train = folds(len(split.y), task["folds"])[0][0]
     yield {"rows": len(train)}
@@ -84,7 +65,7 @@ def _more_rows(
         X, y = split.X[train[:rows]], split.y[train[:rows]]
         alpha = task["penalty"] * sqrt_lasso_alpha_max(X, y)
         start = perf_counter()
-        gap = solved_to(X, y, alpha)
+        gap = clarabel_answer(X, y, alpha, intercept=True)["gap"]
         yield {"rows": rows, "seconds": perf_counter() - start, "gap": gap}
 
 
@@ -133,7 +114,6 @@ def skglm_sqrt_lasso(task: Results) -> Iterator[Results]:
 
 CONTENDERS: dict[str, Callable[[Results], Iterator[Results]]] = {
     "full_conic": full_conic,
-    "full_barrier": full_barrier,
     "scikit-learn LassoCV": scikit_lasso,
     "celer": celer_lasso,
     "skglm": skglm_sqrt_lasso,
@@ -147,12 +127,12 @@ def steps_of(name: str, task: Results) -> Iterator[Results]:
         yield from CONTENDERS[name](task)
 
 
-def one_full_solve(name: str, task: Results, limit: float | None) -> Results:
+def one_full_solve(task: Results, limit: float | None) -> Results:
     """One problem on the full data by a second-order solver, or a lower bound from fewer rows.
 
     `one` is in seconds of one solve on all rows; `at_least` says whether it is a lower bound.
     """
-    steps = run_steps(steps_of, (name, task), limit)
+    steps = run_steps(steps_of, ("full_conic", task), limit)
     if not steps.done:
         return {"one": None, "at_least": True, "words": steps.failure}
     last, every = steps.done[-1], steps.ready["rows"]

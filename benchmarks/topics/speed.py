@@ -7,15 +7,14 @@ vocabulary on two cores.
 from __future__ import annotations
 
 import argparse
-from time import perf_counter
+from functools import partial
 
 import numpy as np
 
 from benchmarks.datasets import SEED
+from benchmarks.harness import interleave, timed
 from benchmarks.topics.corpora import corpus
 from sketchlasso.topics import TopicImager
-
-WORDS = 10
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -25,50 +24,36 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """One row per corpus."""
+    """Fit, single queries, everything; one row per corpus."""
     for name in options.data:
-        measure(name, options)
-
-
-def measure(name: str, options: argparse.Namespace) -> None:
-    """Fit, single queries, everything."""
-    whole = corpus(name, options.documents)
-    start = perf_counter()
-    imager = TopicImager(random_state=SEED).fit(whole)
-    fit = perf_counter() - start
-    imager.images([str(word) for word in imager.words_[:4]])  # compiles
-    count = options.queries or (20 if options.quick else 200)
-    words = np.random.default_rng(SEED).choice(imager.words_, count)
-    times = single_times(imager, words, judge=False)
-    judged = single_times(imager, words, judge=True)
-    all_times = []
-    for _ in range(1 if options.quick else min(options.repeats, 3)):
-        start = perf_counter()
-        images = imager.image_all(None, WORDS)
-        all_times.append(perf_counter() - start)
-    counts = np.diff(images.weights.indptr)
-    options.report.add(
-        **{
-            "data": name,
-            "documents": imager.corpus_.shape[0],
-            "vocabulary": len(imager.words_),
-            "fit s": fit,
-            "median ms": float(np.median(times)),
-            "p99 ms": float(np.quantile(times, 0.99)),
-            "judged median ms": float(np.median(judged)),
-            "whole vocabulary s": float(np.median(all_times)),
-            "share with exactly ten": float(np.mean(counts == WORDS)),
-            "worst gap": float(images.gap.max()),
-        }
-    )
-
-
-def single_times(imager: TopicImager, words: np.ndarray, judge: bool) -> list[float]:
-    """Milliseconds of each query, after a first one that does not count."""
-    imager.image(str(words[0]), WORDS, judge=judge)
-    times = []
-    for word in words:
-        start = perf_counter()
-        imager.image(str(word), WORDS, judge=judge)
-        times.append(1e3 * (perf_counter() - start))
-    return times
+        whole = corpus(name, options.documents)
+        fit = timed(partial(TopicImager(random_state=SEED).fit, whole))
+        imager = fit.value
+        imager.images([str(word) for word in imager.words_[:4]])  # compiles
+        count = options.queries or (20 if options.quick else 200)
+        words = np.random.default_rng(SEED).choice(imager.words_, count)
+        plain, judged = (
+            [
+                1e3 * timed(partial(imager.image, str(word), 10, judge=judge)).seconds
+                for word in words
+            ]
+            for judge in (False, True)
+        )
+        every = interleave(
+            {"all": lambda imager=imager: imager.image_all(None, 10)},
+            1 if options.quick else 3,
+            warm_up=False,
+        )["all"]
+        options.report.add(
+            **{
+                "data": name,
+                "documents": imager.corpus_.shape[0],
+                "vocabulary": len(imager.words_),
+                "fit s": fit.seconds,
+                "median ms": float(np.median(plain)),
+                "p99 ms": float(np.quantile(plain, 0.99)),
+                "judged median ms": float(np.median(judged)),
+                "whole vocabulary s": every.median,
+                "worst gap": float(every.value.gap.max()),
+            }
+        )

@@ -18,7 +18,7 @@ from reproduction.words import count, factor, listed, number, quoted, seconds, s
 
 TITLE = "Table 2: cross-validation, full data against sketch"
 
-PEERS = [name for name in CONTENDERS if not name.startswith("full_")]
+PEERS = [name for name in CONTENDERS if name != "full_conic"]
 QUICK = {"Gisette": ("digits", "stand-in of the quick form: scikit-learn's digits")}
 FOLDS, FEW_ALPHAS, PENALTY, PEER_RATIO, PEER_TOL = 5, 5, 0.1, 1e-2, 1e-3
 GOAL = 10_000.0
@@ -46,8 +46,7 @@ def run(plan: Plan, say: Say) -> Section:
         f"fold at {PENALTY:g} of the largest penalty; the loop is that time multiplied by the "
         "number of problems, an extrapolation. Where it does not finish within its limit it is "
         "timed on fewer rows and extended in proportion to the rows, a lower bound: the measured "
-        "growth is faster. Our barrier on the full data is timed the same way, on rows rotated by "
-        "an exact decomposition. The peers solve LASSO paths (skglm: the square-root LASSO) on the "
+        "growth is faster. The peers solve LASSO paths (skglm: the square-root LASSO) on the "
         f"same folds, {alphas} penalties down to {PEER_RATIO:g} of the largest, tol {PEER_TOL:g}.",
         f"{standings}. Clarabel instead of Mosek. The paper does not say how many penalties it "
         "tried; a sketch pays more the more problems share it, so the factor for few penalties is "
@@ -70,20 +69,16 @@ def _one_set(data: str, rank: int, alphas: int, plan: Plan, say: Say) -> Results
     first = 1200 if dense else 300
     task: Results = {"data": data, "rows": plan.rows, "folds": FOLDS, "penalty": PENALTY}
     task |= {"alphas": alphas, "ratio": PEER_RATIO, "tol": PEER_TOL}
-    # The barrier pays for the square of the rows, so it begins with fewer.
-    row["full"] = one_full_solve("full_conic", {**task, "first_rows": first}, patience)
-    row["barrier"] = one_full_solve("full_barrier", {**task, "first_rows": first // 4}, budget)
-    say(f"{data}: Clarabel, {row['full']['words']}; barrier, {row['barrier']['words']}")
+    row["full"] = one_full_solve({**task, "first_rows": first}, patience)
+    say(f"{data}: Clarabel, {row['full']['words']}")
     problems, one, sketched = FOLDS * alphas, row["full"]["one"], row["conic"]["seconds"]
     row["generic_seconds"] = row["power_seconds"] + problems * sketched
     row["full_seconds"] = None if one is None else problems * one
-    row["barrier_seconds"] = row["barrier"]["one"] and problems * row["barrier"]["one"]
     row["factors"] = {
         "plain": _ratio(row["full_seconds"], row["plain"]["seconds"]),
         "ours": _ratio(row["full_seconds"], row["ours"]["seconds"]),
         "generic": _ratio(row["full_seconds"], row["generic_seconds"]),
         "few": _ratio(one and FOLDS * FEW_ALPHAS * one, row["few"]["seconds"]),
-        "barrier": _ratio(row["barrier_seconds"], row["ours"]["seconds"]),
     }
     row["peers"] = {}
     # skglm compiles for ten seconds, which the quick form has not.
@@ -146,9 +141,7 @@ def _saving(row: Results, problems: int, few: int) -> Finding:
             "with our default solver, measured. Our own sketch, which knows the response (F1 "
             f"{share(row['ours']['test_f1'])} against {share(row['plain']['test_f1'])}), takes "
             f"{seconds(row['ours']['seconds'])}: {factor(factors['ours'], at_least)}. "
-            f"With Clarabel on the sketch too: {factor(factors['generic'], at_least)}; with our "
-            "barrier on the full data and our own sketch: "
-            f"{factor(factors['barrier'], row['barrier']['at_least'])}; with only "
+            f"With Clarabel on the sketch too: {factor(factors['generic'], at_least)}; with only "
             f"{count(few)} problems: {factor(factors['few'], at_least)}."
         )
     return Finding(
@@ -228,20 +221,23 @@ def _main(rows: list[Results], problems: int) -> Sheet:
 
 def _arithmetic(rows: list[Results], problems: int, few: int) -> Sheet:
     columns = (
-        "data", "full data by", "measured", "one solve, all rows", f"x {count(problems)}",
-        "over ours", "over the paper's sketch", "over the sketch with Clarabel",
-        f"for {count(few)} problems",
+        "data", "measured by Clarabel on the full data", "one solve, all rows",
+        f"x {count(problems)}", "over ours", "over the paper's sketch",
+        "over the sketch with Clarabel", f"for {count(few)} problems",
     )  # fmt: skip
-    table: list[tuple[Any, ...]] = []
-    for row in rows:
-        for name, key, whole, compared in (
-            ("Clarabel", "full", "full_seconds", ("ours", "plain", "generic", "few")),
-            ("our barrier", "barrier", "barrier_seconds", ("barrier", None, None, None)),
-        ):
-            solve, bound = row[key], row[key]["at_least"]
-            times = (seconds(solve["one"], at_least=bound), seconds(row[whole], True, bound))
-            factors = [factor(row["factors"][one], bound) if one else "-" for one in compared]
-            table.append((row["data"], name, solve["words"], *times, *factors))
+    table = [
+        (
+            row["data"],
+            row["full"]["words"],
+            seconds(row["full"]["one"], at_least=row["full"]["at_least"]),
+            seconds(row["full_seconds"], True, row["full"]["at_least"]),
+            *(
+                factor(row["factors"][key], row["full"]["at_least"])
+                for key in ("ours", "plain", "generic", "few")
+            ),
+        )
+        for row in rows
+    ]
     return Sheet("The arithmetic of the factors (each rests on one timed solve)", columns, table)
 
 

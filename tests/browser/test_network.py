@@ -17,9 +17,6 @@ GRAPH = graph_of(
     {"stability": np.array([0.5, 1.0, 0.75, 0.25]), "p_value": np.array([0.5, 1e-9, 0.1, 1.0])},
 )
 
-# Milliseconds: more than the page waits before it draws a picture again.
-REDRAWN = 500
-
 
 @pytest.fixture(scope="module")
 def network(browser):
@@ -77,32 +74,6 @@ def test_a_walk_through_a_network(opened, network):
     assert [row[0] for row in rows_of(page)] == ["right"]
     page.go_back()
     page.wait_for_function("() => document.getElementById('title').textContent === 'right'")
-
-
-def press_while_it_is_drawn_again(page, place):
-    """Press a pointer on a place of the picture, and let the page want to draw it again."""
-    page.locator(place).wait_for()
-    page.wait_for_timeout(REDRAWN)  # the first redrawing: a table now stands beside it
-    page.locator(place).hover()
-    page.evaluate("() => { document.querySelector('svg.graph').dataset.old = 'yes'; }")
-    page.mouse.down()
-    page.evaluate("() => { document.getElementById('panels').style.width = 'calc(100% - 2px)'; }")
-    page.wait_for_timeout(REDRAWN)
-    assert page.locator("svg.graph").get_attribute("data-old") == "yes"
-    page.mouse.up()
-
-
-def test_a_click_counts_although_the_picture_should_be_drawn_again_meanwhile(opened, network):
-    page = opened("/?word=hub", base=network)
-    press_while_it_is_drawn_again(page, "svg.graph a.ring1[data-word=right]")
-    page.wait_for_function("() => document.getElementById('title').textContent === 'right'")
-
-
-def test_a_picture_that_waits_for_a_pointer_is_drawn_when_it_is_released(opened, network):
-    page = opened("/?word=hub", base=network)
-    press_while_it_is_drawn_again(page, "svg.graph g.hub")
-    page.wait_for_function("() => !document.querySelector('svg.graph').dataset.old")
-    assert page.locator("#title").inner_text() == "hub"
 
 
 def test_names_that_are_hostile_unknown_or_without_links(opened, network):

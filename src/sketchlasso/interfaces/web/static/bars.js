@@ -28,11 +28,11 @@ export function barList(image, { scale, hrefTo, onExclude, shared = new Set() })
     axis.style.left = `${100 * zero}%`;
     const both = shared.has(word);
     const facts = `weight ${weightText(weight)}, in ${countText(documents, "document")}${both ? ", in both images" : ""}`;
-    const said = { title: `${word}: ${facts}`, "aria-label": `${word}, ${facts}` };
+    const said = { title: `${word}: ${facts}` };
     const parts = [
       element("span", { class: "word" }, labelOf(word)),
       element("span", { class: "track", "aria-hidden": "true" }, axis, bar),
-      element("span", { class: "weight", "aria-hidden": "true" }, weightText(weight)),
+      element("span", { class: "weight" }, weightText(weight)),
     ];
     list.append(
       element(

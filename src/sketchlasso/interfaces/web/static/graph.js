@@ -93,7 +93,7 @@ function nodeMark(node, hrefTo) {
   const said = node.ring === 1 ? `${node.word}, weight ${weightText(node.weight)}` : `${node.word}, a neighbour of a neighbour`;
   return drawn(
     "a",
-    { class: `node ring${node.ring}${sign}`, href: hrefTo(node.word), "data-page-link": true, "data-word": node.word, "aria-label": said },
+    { class: `node ring${node.ring}${sign}`, href: hrefTo(node.word), "data-page-link": true, "data-word": node.word },
     drawn("title", {}, said),
     shape,
     label,
@@ -107,27 +107,11 @@ function heightFor(width, beside) {
   return Math.round(Math.max(usual, Math.min(beside, TALLEST * width)));
 }
 
-const latest = new WeakMap(); // container -> the drawing asked for last
-
-/**
- * Draw into a container, whose width decides how much is shown.
+/** Draw into a container, whose width decides how much is shown.
  *
  * outer: images of the neighbours; beside: height of the list next to the graph.
- * The old drawing stays while a pointer is pressed on it: a click needs the node it began on.
  */
 export function drawGraph(container, image, outer, hrefTo, beside = 0) {
-  const drawing = () => replaceGraph(container, image, outer, hrefTo, beside);
-  latest.set(container, drawing);
-  if (!container.matches(":active")) return drawing();
-  const released = () => {
-    // After the click, which follows the release.
-    setTimeout(() => latest.get(container) === drawing && drawing());
-    for (const event of ["pointerup", "pointercancel"]) removeEventListener(event, released);
-  };
-  for (const event of ["pointerup", "pointercancel"]) addEventListener(event, released);
-}
-
-function replaceGraph(container, image, outer, hrefTo, beside) {
   const width = Math.max(280, Math.round(container.clientWidth));
   const height = heightFor(width, beside);
   const { nodes, links } = graphOf(image, outer, width);
