@@ -129,13 +129,17 @@ def _of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[Floa
             "the estimator keeps the sketch of response 0 only, and each has its own; pass a Path "
             "from sqrt_lasso_path."
         )
-    rows: Any = X if hasattr(X, "tocsr") else np.asarray(X)
-    scaler = StandardScaler(with_mean=False).fit(rows)
-    standardized = estimator.standardized_
-    factor = estimator.penalty_factor
+    rows: Any = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    scales, factor = estimator.scale_, estimator.penalty_factor
+    if scales is not None:
+        if hasattr(rows, "indices"):
+            rows = rows.astype(np.float64)
+            rows.data = rows.data / scales[rows.indices]
+        else:
+            rows = rows / scales
     if hasattr(estimator, "loadings_"):  # those of rigorous penalties
         loadings = np.atleast_2d(estimator.loadings_)[response]
-        loadings = loadings / scaler.scale_ if standardized else loadings
+        loadings = loadings if scales is None else loadings / scales
         factor = loadings if factor is None else loadings * np.asarray(factor, dtype=np.float64)
     grid = getattr(estimator, "alphas_", None)
     # Divided as the fit does it, digit by digit: its sketch is of these numbers.
@@ -158,8 +162,8 @@ def _of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[Floa
         settings=sl.Settings(tol=estimator.tol),
     )
     alphas, coef = _of_path(path, 0, 0)
-    if not standardized:
-        coef.data *= scaler.scale_[coef.indices]
+    if scales is None:
+        coef.data *= StandardScaler(with_mean=False).fit(rows).scale_[coef.indices]
     return alphas, coef, float(used[response])
 
 

@@ -22,14 +22,11 @@ from sketchlasso.errors import SketchlassoError, UnknownWordError
 # The body of an answer, as JSON has it.
 Body: TypeAlias = dict[str, Any]
 STATIC = files("sketchlasso.interfaces.web").joinpath("static")
-# Answers computed at the same time: more threads than cores slow down every query.
-WORKERS = 4
-SMALLEST_ZIPPED = 10_000  # bytes
+LONGEST_NAME = 200  # characters of a word or node in a request
 HEADERS = {
     "content-security-policy": (
-        # The page draws a picture that it saves as PNG from a blob.
-        "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
-        "form-action 'self'; frame-ancestors 'none'"
+        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -57,7 +54,8 @@ def application_of(
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = WORKERS
+        # More threads than cores slow down every query.
+        anyio.to_thread.current_default_thread_limiter().total_tokens = 4
         await anyio.to_thread.run_sync(start)
         yield
 
@@ -81,14 +79,26 @@ def application_of(
         return FileResponse(str(STATIC.joinpath("favicon.svg")))
 
     application.mount("/static", StaticFiles(directory=str(STATIC)))
-    application.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED)
+    application.add_middleware(GZipMiddleware, minimum_size=10_000)
     allowed = {host.lower().strip("[]") for host in hosts}
 
     @application.middleware("http")
     async def protect(
         request: Request, answer: Callable[[Request], Awaitable[Response]]
     ) -> Response:
-        response = await answer(request) if _is_called_right(request, allowed) else STRANGER
+        try:
+            name = request.url.hostname
+        except ValueError:  # not a name at all
+            name = None
+        server = request.scope.get("server") or ("",)
+        if name and ("*" in allowed or name in allowed or name == server[0]):
+            response = await answer(request)
+        else:
+            response = refusal(
+                400,
+                "the server was called by an unknown host name; use the address it printed, or "
+                "start it with --allowed-host and the name.",
+            )
         response.headers.update(HEADERS)
         return response
 
@@ -97,22 +107,9 @@ def application_of(
     return application
 
 
-STRANGER = JSONResponse(
-    {
-        "message": "the server was called by an unknown host name; use the address it printed, or "
-        "start it with --allowed-host and the name."
-    },
-    400,
-)
-
-
-def _is_called_right(request: Request, allowed: set[str]) -> bool:
-    try:
-        name = request.url.hostname
-    except ValueError:  # not a name at all
-        return False
-    server = request.scope.get("server") or ("",)
-    return "*" in allowed or name in allowed or name == server[0]
+def refusal(status: int, message: str) -> JSONResponse:
+    """Return a refusal: a status and one sentence."""
+    return JSONResponse({"message": message}, status)
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -120,15 +117,20 @@ async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, UnknownWordError):
         return JSONResponse(described(error), 404)
     if isinstance(error, RequestValidationError):
-        return JSONResponse({"message": _malformed(error.errors()[0])}, 422)
+        first = error.errors()[0]
+        name = next(part for part in reversed(first["loc"]) if isinstance(part, str))
+        if first["type"] == "missing":
+            return refusal(422, f"{name} is missing; give it as in ?{name}=...")
+        reason = str(first["msg"]).removeprefix("Input ").lower()
+        return refusal(422, f"{name} {reason}, but {str(first['input'])[:40]!r} was given.")
     if isinstance(error, HTTPException):
         if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
             return FileResponse(str(STATIC.joinpath("404.html")), 404)
         detail = str(error.detail)
         if detail == "Not Found":
             detail = "there is nothing at this address; /openapi.json lists those that exist."
-        return JSONResponse({"message": detail}, error.status_code)
-    return JSONResponse({"message": str(error)}, 422)
+        return refusal(error.status_code, detail)
+    return refusal(422, str(error))
 
 
 def described(error: UnknownWordError) -> Body:
@@ -139,15 +141,6 @@ def described(error: UnknownWordError) -> Body:
         "suggestions": list(error.suggestions),
         "stop_word": error.stop_word,
     }
-
-
-def _malformed(first: dict[str, Any]) -> str:
-    """Return the first error of a request that FastAPI refuses, as one sentence."""
-    name = next(part for part in reversed(first["loc"]) if isinstance(part, str))
-    if first["type"] == "missing":
-        return f"{name} is missing; give it as in ?{name}=..."
-    reason = str(first["msg"]).removeprefix("Input ").lower()
-    return f"{name} {reason}, but {str(first['input'])[:40]!r} was given."
 
 
 def finite(value: float) -> float | None:

@@ -14,13 +14,8 @@ import sketchlasso as sl
 from sketchlasso.interfaces.web.application import Body, finite
 from sketchlasso.types import IntArray
 
-# Largest vocabulary for which the server computes stability, which is slow.
-STABILITY_WORDS = 10_000
-TOPIC_WORDS, MAP_LABELS = 12, 8
 # The map shows the words with most links and the strongest links.
 MAP_WORDS, MAP_LINKS = 20_000, 60_000
-# Documents listed of a topic, at most.
-TOPIC_DOCUMENTS = 200
 
 
 class TopicMap:
@@ -43,7 +38,7 @@ class TopicMap:
         find = partial(sl.topics.find_topics, self._imager, self._images)
         self._topics = self._stable = pool.submit(find, stability=False)
         self._map = pool.submit(self._lay_out)
-        if len(self._images.words) <= STABILITY_WORDS:
+        if len(self._images.words) <= 10_000:  # stability is slow
             self._stable = pool.submit(find, stability=True)
         pool.shutdown(wait=False)
 
@@ -53,16 +48,11 @@ class TopicMap:
 
     def topics(self) -> Body:
         """Return all topics, with their stability once that is computed."""
-        topics = self._found()
-        return {
-            "topics": [
-                self._described(number, topic, TOPIC_WORDS)
-                for number, topic in enumerate(topics.topics)
-            ]
-        }
+        topics = self._found().topics
+        return {"topics": [self._described(n, topic, 12) for n, topic in enumerate(topics)]}
 
     def topic(self, number: int) -> Body:
-        """Return one topic with all its words, and the documents that are mostly about it."""
+        """Return one topic with all its words, and 200 documents that are mostly about it."""
         topics = self._found()
         if not 0 <= number < len(topics):
             raise HTTPException(
@@ -70,18 +60,13 @@ class TopicMap:
             )
         share = topics.shares[:, number]
         rows = np.flatnonzero(topics.main == number)
-        rows = rows[np.argsort(-share[rows], kind="stable")][:TOPIC_DOCUMENTS]
-        corpus = self._imager.corpus_
-        return self._described(number, topics.topics[number], None) | {
-            "documents": [
-                {
-                    "number": row,
-                    "title": corpus.readable_title(row),
-                    "share": float(share[row]),
-                }
-                for row in rows.tolist()
-            ]
-        }
+        rows = rows[np.argsort(-share[rows], kind="stable")][:200]
+        title = self._imager.corpus_.readable_title
+        documents = [
+            {"number": row, "title": title(row), "share": float(share[row])}
+            for row in rows.tolist()
+        ]
+        return self._described(number, topics.topics[number], None) | {"documents": documents}
 
     def _found(self) -> sl.topics.Topics:
         return (self._stable if self._stable.done() else self._topics).result()
@@ -100,10 +85,9 @@ class TopicMap:
         }
 
     def _lay_out(self) -> Body:
-        topics = self._topics.result()
-        words = self._images.words
+        topics, words = self._topics.result(), self._images.words
         graph = sl.topics.word_graph(self._images.weights, words)
-        labels = [list(topic.words[:MAP_LABELS]) for topic in topics.topics]
+        labels = [list(topic.words[:8]) for topic in topics.topics]
         return graph_map(graph, topics.of_word(words), self._frequency, labels)
 
 
@@ -120,10 +104,9 @@ def graph_map(
     """
     places = list(sl.graphs.force_layout(graph).values())
     links = sl.graphs.links_of(graph)
-    degrees = links.degrees
     # Ties by position, so that the same graph gives the same map.
-    shown = np.sort(np.argsort(-degrees, kind="stable")[:MAP_WORDS])
-    shown = shown[degrees[shown] > 0]
+    shown = np.sort(np.argsort(-links.degrees, kind="stable")[:MAP_WORDS])
+    shown = shown[links.degrees[shown] > 0]
     number = np.full(len(links.names), -1)
     number[shown] = np.arange(len(shown))
     ends = number[links.edges]

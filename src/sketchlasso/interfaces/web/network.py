@@ -12,10 +12,8 @@ from fastapi import APIRouter, FastAPI, Query
 
 import sketchlasso as sl
 from sketchlasso.errors import UnknownWordError
-from sketchlasso.interfaces.web.application import Body, application_of
+from sketchlasso.interfaces.web.application import LONGEST_NAME, Body, application_of
 from sketchlasso.interfaces.web.mapping import graph_map
-
-MOST_NODES, MOST_NEIGHBOURS, LONGEST_NAME = 50, 500, 200
 
 
 def network_explorer(graph: Any, source: str, hosts: Sequence[str]) -> FastAPI:
@@ -40,14 +38,14 @@ def network_explorer(graph: Any, source: str, hosts: Sequence[str]) -> FastAPI:
     @router.get("/nodes", summary="Nodes by name; those with most links without a prefix")
     def nodes(
         prefix: Annotated[str, Query(max_length=LONGEST_NAME)] = "",
-        count: Annotated[int, Query(ge=1, le=MOST_NODES)] = 10,
+        count: Annotated[int, Query(ge=1, le=50)] = 10,
     ) -> Body:
         return {"prefix": prefix, "nodes": network.nodes(prefix, count)}
 
     @router.get("/neighbours", summary="The links of a node, the strongest first")
     def neighbours(
         name: Annotated[str, Query(max_length=LONGEST_NAME)],
-        count: Annotated[int, Query(ge=1, le=MOST_NEIGHBOURS)] = 50,
+        count: Annotated[int, Query(ge=1, le=500)] = 50,
     ) -> Body:
         return network.neighbours(name, count)
 

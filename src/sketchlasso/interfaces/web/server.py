@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# Requests answered at the same time; beyond that the server answers 503.
-MOST_REQUESTS = 100
 
 
 def create_app(
@@ -108,7 +106,7 @@ def serve(
         application,
         log_level="error",
         server_header=False,
-        limit_concurrency=MOST_REQUESTS,
+        limit_concurrency=100,
         timeout_graceful_shutdown=2,
     )
     # uvicorn ends on Ctrl-C and then raises it again.
