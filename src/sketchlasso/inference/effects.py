@@ -28,8 +28,6 @@ from sketchlasso.warn import not_warning_of, warn_user
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
 Loadings: TypeAlias = Literal["robust", "equal"]
-# Below this share of the length of a treatment, its residual on its controls is rounding.
-ROUNDING = 1e-10
 # Rows in which a treatment has to differ from its most common value; fewer are fitted almost
 # exactly, and the error is too small.
 FEWEST_TREATED = 5
@@ -161,7 +159,7 @@ def treatment_effect(
             "one of them."
         )
     response = responses[:, 0]
-    treatments, own = _treatments(d, m), _treatment_names(d)
+    treatments, own = _treatments(d, m)
     _warn_of_few(treatments, own)
     k = treatments.shape[1]
     robust = errors == "robust" or (errors == "auto" and method == "double-selection")
@@ -183,7 +181,7 @@ def treatment_effect(
             # White's errors are enlarged for the controls as in hdm.
             free = m - int(union.sum()) - (1 if robust else 2)
         d_left = d_left - d_left.mean()
-        if np.linalg.norm(d_left) <= ROUNDING * np.linalg.norm(treatment - treatment.mean()):
+        if np.linalg.norm(d_left) <= 1e-10 * np.linalg.norm(treatment - treatment.mean()):
             raise InvalidInputError(
                 f"treatment {own[number]} is an exact combination of its controls, so it has no "
                 "effect of its own; leave those controls out."
@@ -194,8 +192,8 @@ def treatment_effect(
     return TreatmentEffects(estimate, error, chosen, own, (*names, *own), method, m)
 
 
-def _treatments(d: Any, m: int) -> FloatArray:
-    """Treatments (m, k), each of which varies."""
+def _treatments(d: Any, m: int) -> tuple[FloatArray, tuple[str, ...]]:
+    """Treatments (m, k), each of which varies, and their names."""
     refuse_unreal("d", d)
     values = as_numbers("d", d)
     values = values[:, None] if values.ndim == 1 else values
@@ -204,27 +202,16 @@ def _treatments(d: Any, m: int) -> FloatArray:
             f"d has shape {np.shape(d)}, but X has {m} rows; pass treatments of shape ({m},) or "
             f"({m}, k)."
         )
-    if not np.isfinite(values).all():
+    if not np.isfinite(values).all() or (np.ptp(values, axis=0) == 0).any():
         raise InvalidInputError(
-            "d holds NaN or infinity, but every treatment must be a finite number; remove or "
-            "impute those rows first."
+            "d holds a constant treatment, NaN or infinity, but an effect needs a treatment that "
+            "varies, of finite numbers; leave out such treatments or rows."
         )
-    constant = np.flatnonzero(np.ptp(values, axis=0) == 0)
-    if len(constant):
-        raise InvalidInputError(
-            f"treatment {constant[0]} of d is constant, but an effect needs a treatment that "
-            "varies; leave it out."
-        )
-    return values
-
-
-def _treatment_names(d: Any) -> tuple[str, ...]:
-    """Names of treatments (m,) or (m, k): those of a data frame or series, else d0, d1, ..."""
     if hasattr(d, "columns"):
-        return tuple(map(str, d.columns))
-    if np.ndim(d) == 1 and getattr(d, "name", None) is not None:
-        return (str(d.name),)
-    return tuple(f"d{number}" for number in range(1 if np.ndim(d) == 1 else np.shape(d)[1]))
+        return values, tuple(map(str, d.columns))
+    if values.shape[1] == 1 and getattr(d, "name", None) is not None:
+        return values, (str(d.name),)
+    return values, tuple(f"d{number}" for number in range(values.shape[1]))
 
 
 def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -89,11 +89,6 @@ def error_control(
         With the largest q, or the smallest cutoff, whose bound is at most `pfer`. Its `pfer` is
         the bound reached.
 
-    Raises
-    ------
-    InvalidInputError
-        All three were given, one is out of range, or no third value reaches the error rate.
-
     Examples
     --------
     >>> from sketchlasso.inference import error_control
@@ -102,9 +97,11 @@ def error_control(
     >>> error_control(1000, q=30, pfer=1.0, assumption="none").cutoff
     0.95
     """
-    p = _whole("n_features", n_features)
-    pairs = _whole("n_pairs", n_pairs, 2)
+    for name, value, least in (("n_features", n_features, 1), ("n_pairs", n_pairs, 2)):
+        if not is_whole(value) or value < least:
+            raise unaccepted(name, value, f"an integer >= {least}")
     check_choice("assumption", assumption, get_args(Assumption))
+    p, pairs = int(n_features), int(n_pairs)
     if cutoff is not None and q is not None and pfer is not None:
         raise InvalidInputError(
             f"cutoff={cutoff!r}, q={q!r} and pfer={pfer!r} were all given, but any two of them "
@@ -174,18 +171,11 @@ def _smallest_cutoff(
     )
 
 
-def _whole(name: str, value: object, least: int = 1) -> int:
-    if not is_whole(value) or value < least:
-        raise unaccepted(name, value, f"an integer >= {least}")
-    return int(value)
-
-
-def _check_cutoff(cutoff: Any, pairs: int, assumption: Assumption) -> None:
+def _check_cutoff(cutoff: float, pairs: int, assumption: Assumption) -> None:
     least = lowest_cutoff(pairs, assumption)
-    open_end = assumption == "none"
-    above = is_number(cutoff) and (cutoff > least if open_end else cutoff >= least - ROUNDING)
-    if not above or cutoff > 1:
-        start = "above" if open_end else "from"
+    above = is_number(cutoff) and cutoff >= least - ROUNDING
+    if not above or cutoff > 1 or (assumption == "none" and cutoff <= least):
+        start = "above" if assumption == "none" else "from"
         raise InvalidInputError(
             f"cutoff={cutoff!r} was given, but a share {start} {least:g} to 1 is accepted for "
             f"assumption={assumption!r} and n_pairs={pairs!r}; pass one, or more pairs."

@@ -11,17 +11,13 @@ from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 from sklearn.utils import gen_batches
 
-from sketchlasso.errors import InvalidInputError, unaccepted
-from sketchlasso.inference.checks import check_choice
+from sketchlasso.errors import unaccepted
+from sketchlasso.inference.checks import check_choice, checked_columns
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.results.intervals import check_level
 from sketchlasso.types import BoolArray, FloatArray, IntArray, is_whole
 
 Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg", "benjamini-yekutieli"]
-# Estimates that a repr shows.
-LISTED = 3
-# Entries of the draws made at a time.
-ENTRIES_AT_A_TIME = 2**24
 
 
 class NormalEstimates:
@@ -40,12 +36,12 @@ class NormalEstimates:
         """Name the estimates of the smallest p-values with their standard errors."""
         order = np.argsort(self.p_value, axis=None, kind="stable")
         listed = []
-        for place in order[:LISTED]:
+        for place in order[:3]:
             row, *response = np.unravel_index(place, self.estimate.shape)
             of = f" of response {response[0]}" if response else ""
             value, error = self.estimate.flat[place], self.standard_error.flat[place]
             listed.append(f"{self.names[row]} {value:.3g} +- {error:.2g}{of}")
-        return ", ".join(listed) + (", ..." if len(order) > LISTED else "")
+        return ", ".join(listed) + (", ..." if len(order) > 3 else "")
 
     @property
     def z_value(self) -> FloatArray:
@@ -112,13 +108,10 @@ def adjusted_p_values(p_value: FloatArray, method: Adjustment) -> FloatArray:
     if method != "holm":
         short: Literal["bh", "by"] = "bh" if method == "benjamini-hochberg" else "by"
         return np.asarray(false_discovery_control(p_value, axis=0, method=short))
-    n = len(p_value)
-    order = np.argsort(p_value, axis=0)
-    left = np.arange(n, 0, -1).reshape(-1, *[1] * (p_value.ndim - 1))
-    stepped = np.maximum.accumulate(left * np.take_along_axis(p_value, order, axis=0), axis=0)
-    found = np.empty_like(p_value)
-    np.put_along_axis(found, order, np.minimum(stepped, 1.0), axis=0)
-    return found
+    ordered = np.sort(p_value, axis=0).T
+    stepped = np.maximum.accumulate(ordered * np.arange(len(p_value), 0, -1), axis=-1).T
+    rank = np.argsort(np.argsort(p_value, axis=0), axis=0)
+    return np.minimum(np.take_along_axis(stepped, rank, axis=0), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,33 +256,21 @@ class Desparsified(NormalEstimates):
         return float(found) if self.estimate.ndim == 1 else found
 
     def _group(self, group: ArrayLike | None) -> IntArray:
-        c = len(self.features)
-        if group is None:
-            return np.arange(c)
-        values = np.asarray(group)
-        if values.dtype == bool and values.shape == (c,):
-            values = np.flatnonzero(values)
-        whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
-        if not whole or values.min() < 0 or values.max() >= c:
-            raise InvalidInputError(
-                f"group must be positions from 0 to {c - 1} or a mask of shape ({c},) with at "
-                f"least one feature, not an array of shape {values.shape}."
-            )
-        return np.unique(values).astype(np.intp)
+        return np.sort(checked_columns("group", group, len(self.features)))
 
     def _largest(self, chosen: IntArray, n_draws: int, random_state: RandomState) -> FloatArray:
         """Draws (n_draws,) or (n_draws, t) of the largest deviation in a group."""
-        own = self.scores[:, chosen]
+        scores = self.scores[:, chosen]
         rng = np.random.default_rng(random_state)
-        residual = self.residual.reshape(len(own), -1)
+        residual = self.residual.reshape(len(scores), -1)
         degrees = np.broadcast_to(self.degrees_of_freedom, residual.shape[1])
         if self.errors == "equal":
-            drawn = largest_deviations(own, n_draws, rng)[:, None]
+            drawn = largest_deviations(scores, n_draws, rng)[:, None]
         else:
             seeds = rng.spawn(residual.shape[1])
             drawn = np.column_stack(
                 [
-                    largest_deviations(own * r[:, None], n_draws, seed)
+                    largest_deviations(scores * r[:, None], n_draws, seed)
                     for r, seed in zip(residual.T, seeds, strict=True)
                 ]
             )
@@ -310,7 +291,7 @@ def largest_deviations(scores: FloatArray, n_draws: int, rng: np.random.Generato
     units = scores / np.linalg.norm(scores, axis=0)
     m, c = units.shape
     found = np.empty(n_draws)
-    for part in gen_batches(n_draws, max(1, ENTRIES_AT_A_TIME // c)):
+    for part in gen_batches(n_draws, max(1, 2**24 // c)):
         draws = rng.standard_normal((part.stop - part.start, m)) @ units
         found[part] = np.abs(draws, out=draws).max(axis=1)
     return found

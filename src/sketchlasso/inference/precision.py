@@ -170,7 +170,12 @@ class SparsePrecision(EmpiricalCovariance):
             if isinstance(self.alphas, int | np.integer):
                 grid = penalty_path(columns, int(self.alphas), self.alpha_min_ratio)
             else:
-                grid = _checked_grid(self.alphas)
+                grid = check_alphas(self.alphas)
+                if len(grid) < 2 or grid[-1] == 0:
+                    raise InvalidInputError(
+                        "alphas must be a number of penalties or at least two finite penalties "
+                        f"> 0, not an array of shape {grid.shape}."
+                    )
             for group in determined_groups(columns):
                 names = getattr(self, "feature_names_in_", np.arange(columns.n_features))
                 raise UnusableColumnsError(
@@ -179,7 +184,16 @@ class SparsePrecision(EmpiricalCovariance):
                     group[-1:],
                 )
             index, self.criterion_ = self._choose(PenaltyPath(X, grid, self.rule, settings))
-            _warn_of_edge(alpha, index, grid)
+            if index in (0, len(grid) - 1):
+                end, remedy = ("smallest", "pass smaller alphas too")
+                if index == 0:
+                    end, remedy = ("largest", "look for near copies, or pass larger alphas")
+                warn_user(
+                    GridEdgeWarning(
+                        f"alpha='{alpha}' chose the {end} of its penalties ({grid[index]:.3g}), so "
+                        f"that the graph may not be the best one; {remedy}."
+                    )
+                )
             self.alphas_, alpha = grid, float(grid[index])
         solver = ColumnSolver(settings, progress=count_callback(self.verbose))
         found = solver.solve(columns, alpha)
@@ -229,12 +243,13 @@ class SparsePrecision(EmpiricalCovariance):
             raise InvalidInputError(
                 f"alpha must be one penalty, not an array of shape {np.shape(self.alpha)}."
             )
-        known = isinstance(self.alpha, str) and self.alpha in ("pivotal", *CHOICES)
-        number = is_number(self.alpha) and 0 < self.alpha < np.inf
+        alpha_fits = self.alpha in ("pivotal", *CHOICES)
+        if not isinstance(self.alpha, str):
+            alpha_fits = is_number(self.alpha) and 0 < self.alpha < np.inf
         accepted = "'pivotal', 'stars', 'ebic', 'cv' or a finite number > 0"
         count, most, gamma = self.n_subsamples, self.threshold, self.gamma
         for name, fits, values in (
-            ("alpha", known or number, accepted),
+            ("alpha", alpha_fits, accepted),
             ("rule", self.rule in ("and", "or"), "'or' or 'and'"),
             ("n_subsamples", is_whole(count) and count >= 2, "an integer >= 2"),
             ("threshold", is_number(most) and 0 < most <= 0.5, "a number in (0, 0.5]"),
@@ -242,30 +257,3 @@ class SparsePrecision(EmpiricalCovariance):
         ):
             if not fits:
                 raise unaccepted(name, getattr(self, name), values)
-
-
-def _warn_of_edge(rule: str, index: int, grid: FloatArray) -> None:
-    """Warn if the chosen penalty is the first or the last one."""
-    if 0 < index < len(grid) - 1:
-        return
-    end, remedy = (
-        ("largest", "look for columns that are nearly copies, or pass larger alphas")
-        if index == 0
-        else ("smallest", "pass smaller alphas too")
-    )
-    warn_user(
-        GridEdgeWarning(
-            f"alpha='{rule}' chose the {end} of its penalties ({grid[index]:.3g}), so that the "
-            f"graph may not be the best one; {remedy}."
-        )
-    )
-
-
-def _checked_grid(alphas: ArrayLike) -> FloatArray:
-    values = check_alphas(alphas)
-    if len(values) < 2 or values[-1] == 0:
-        raise InvalidInputError(
-            "alphas must be a number of penalties or at least two finite penalties > 0, not an "
-            f"array of shape {values.shape}."
-        )
-    return values

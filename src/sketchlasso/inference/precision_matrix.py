@@ -18,8 +18,6 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray, is_number, is_whole
 
-# Smallest eigenvalue of the precision matrix in units of its diagonal.
-SMALLEST_EIGENVALUE = 1e-3
 # Penalties that are solved between two checks of the criterion.
 PENALTIES_AT_A_TIME = 4
 
@@ -40,19 +38,19 @@ class Assembled:
         """Precision (n, n), and the share taken off the partial correlations.
 
         Joining both directions keeps symmetry but not positive definiteness. Where the smallest
-        eigenvalue of I - R falls below a floor, R is multiplied by the largest number that keeps
+        eigenvalue of I - R falls below 0.001, R is multiplied by the largest number that keeps
         it there: the graph and the diagonal do not change.
         """
-        n = len(self.diagonal)
+        n, most = len(self.diagonal), 1.0 - 1e-3
         R = np.zeros((n, n))
         R[self.edges[:, 0], self.edges[:, 1]] = self.partial
         R += R.T
         kept = 1.0
         try:
-            linalg.cholesky((1.0 - SMALLEST_EIGENVALUE) * np.eye(n) - R, lower=True)
+            linalg.cholesky(most * np.eye(n) - R, lower=True)
         except linalg.LinAlgError:
             largest = float(linalg.eigvalsh(R, subset_by_index=[n - 1, n - 1])[0])
-            kept = (1.0 - SMALLEST_EIGENVALUE) / largest
+            kept = most / largest
             R *= kept
         root = np.sqrt(self.diagonal)
         return (np.eye(n) - R) * np.outer(root, root), 1.0 - kept

@@ -190,11 +190,30 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
             n_pairs=self.n_pairs,
             assumption=self.assumption,
         )
-        self._warn_of_duplicates(data)
+        for group in copied_columns(data.X)[:1]:
+            names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+            warn_user(
+                DuplicateColumnWarning(
+                    f"columns {listed(names, group)} of X are equal up to sign and scale, so "
+                    "half-samples cannot choose between them: one may be selected for both, or "
+                    "neither often enough; drop one of them."
+                )
+            )
         # Before the sketch, so that the half-samples are the same with and without one.
         rows = complementary_pairs(len(y), int(self.n_pairs), int(state.randint(2**31 - 1)))
         shared = self._shared_sketch(data, state)
-        alphas, entered = first_to_enter(*self._problem(data), rows, control.q, shared)
+        settings = Settings(
+            tol=float(self.tol),
+            n_threads=thread_count(self.n_jobs),
+            callback=both(progress_callback(self.verbose), round_reporter(self)),
+        )
+        terms = Terms(bool(self.fit_intercept), positive=bool(self.positive))
+        problem = Problem(as_rows(data.X), data.Y, terms=terms, settings=settings)
+        ratio = self.alpha_min_ratio
+        grid = Grid(
+            int(self.n_alphas), default_ratio(data.X.shape) if ratio is None else float(ratio)
+        )
+        alphas, entered = first_to_enter(problem, grid, rows, control.q, shared)
         counts = np.zeros((len(alphas), X.shape[1]))
         for own in entered:
             counts[list(own.values()), list(own)] += 1.0
@@ -220,21 +239,6 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
                 "varies."
             )
 
-    def _problem(self, data: Prepared) -> tuple[Problem, Grid]:
-        ratio = self.alpha_min_ratio
-        problem = Problem(
-            as_rows(data.X),
-            data.Y,
-            terms=Terms(bool(self.fit_intercept), positive=bool(self.positive)),
-            settings=Settings(
-                tol=float(self.tol),
-                n_threads=thread_count(self.n_jobs),
-                callback=both(progress_callback(self.verbose), round_reporter(self)),
-            ),
-        )
-        smallest = default_ratio(data.X.shape) if ratio is None else float(ratio)
-        return problem, Grid(int(self.n_alphas), smallest)
-
     def _shared_sketch(self, data: Prepared, state: Any) -> Sketch | None:
         """The sketch that all half-samples share; it must not depend on y."""
         if self.sketch is None:
@@ -251,17 +255,6 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         size = {} if self.sketch == "exact" else {"rank": min(int(self.rank), *data.X.shape)}
         center = bool(self.fit_intercept)
         return make_sketch(data.X, method=self.sketch, center=center, random_state=state, **size)
-
-    def _warn_of_duplicates(self, data: Prepared) -> None:
-        for group in copied_columns(data.X)[:1]:
-            names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-            warn_user(
-                DuplicateColumnWarning(
-                    f"columns {listed(names, group)} of X are equal up to sign and scale, so "
-                    "half-samples cannot choose between them: one may be selected for both, or "
-                    "neither often enough; drop one of them."
-                )
-            )
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
