@@ -74,12 +74,6 @@ def test_leave_one_out_takes_only_the_model_of_its_data(call, files, tmp_path):
     assert "is a model" in call("loo {data}/signs.svm.gz --regress --model s.model", 2).stderr
 
 
-def test_leave_one_out_says_whose_scales_it_uses(call):
-    line = "loo {data}/houses.csv -t price --alpha 2 --rows 5"
-    assert "standard deviations over all rows, also of the row" in call(line).stderr
-    assert "standard deviations" not in call(f"{line} --no-standardize").stderr
-
-
 def shards(folder, files):
     (folder / "parts").mkdir()
     table = read_table(files / "houses.csv", target="price")

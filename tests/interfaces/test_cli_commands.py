@@ -175,20 +175,6 @@ def test_python_reads_the_columns_of_a_model_from_the_command_line(call, files):
         model.predict(frame[frame.columns[::-1]])
 
 
-def test_info_of_a_sketch_and_of_models(call):
-    call("sketch {data}/plain.npz --rank 2 -o p.sketch")
-    assert "fingerprint" in call("info p.sketch").stdout
-    assert document(call("info p.sketch --json"))["content"] == "sketch"
-    call("fit {data}/sizes.csv --target size -o s.model")
-    said = call("info s.model --top 1").stdout
-    for word in ("square-root LASSO", "big, small", "size", sl.__version__):
-        assert word in said
-    assert document(call("info s.model --json"))["settings"]["tol"] == 1e-8
-    X = np.eye(4)
-    sl.save_model("lines.model", sl.sqrt_lasso_path(X, X[0], None, alphas=[0.1, 0.2]).models)
-    assert "2 linear models of 4 features" in call("info lines.model").stdout
-
-
 def test_quiet_says_nothing(call):
     result = call("fit {data}/houses.csv --target price -o h.model --quiet")
     assert (result.stdout, result.stderr) == ("", "")

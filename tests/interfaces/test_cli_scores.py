@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, r2_score
 
-from sketchlasso import SqrtLassoClassifier, save_model
 from sketchlasso.io import Table, read_table, write_table
 
 
@@ -43,26 +42,6 @@ def test_predict_reports_scores_wherever_predictions_go(call, files):
     assert "R2" not in call("predict h.model {data}/new.csv").stderr
 
 
-def test_labels_that_the_model_does_not_know(call):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 2))
-    for name, labels in (("numbers", (0.0, 1.0)), ("texts", ("no", "yes"))):
-        y = np.where(X[:, 0] > 0, *labels)
-        write_table(f"{name}.csv", Table(X, y, ("a", "b"), "y"))
-        call(f"fit {name}.csv -t y -o {name}.model")
-    for model, file in (("numbers", "texts"), ("texts", "numbers")):
-        result = call(f"predict {model}.model {file}.csv -o p.csv")
-        assert "none of the model's classes; 40 rows of such classes count" in result.stderr
-        assert result.stdout.split()[:2] == ["accuracy", "0.0000"]
-    assert call("predict numbers.model numbers.csv -o p.csv").stdout.split()[1] > "0.9"
-    # Text of data frames comes as objects, and stays so in a file.
-    model = SqrtLassoClassifier().fit(X, np.where(X[:, 0] > 0, "no", "yes").astype(object))
-    save_model("objects.model", model, X=X, feature_names=["a", "b"], target_name="y")
-    result = call("predict objects.model numbers.csv -o p.csv")
-    assert "none of the model's classes; 40 rows" in result.stderr
-    assert call("predict objects.model texts.csv -o p.csv").stdout.split()[1] > "0.9"
-
-
 @pytest.mark.parametrize(
     ("line", "first"),
     [
@@ -87,13 +66,6 @@ def test_a_path_names_the_features_that_enter(call):
     assert said[head + 1].split() == ["6.5", "1", "age"]
     assert said[head + 2].split() == ["4", "2", "rooms"]
     assert said[head + 3].split()[:2] == ["0.1", "6"]
-
-
-def test_a_path_is_drawn(call, tmp_path):
-    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
-    call("path {data}/houses.csv -t price --alphas 5 --plot path.svg")
-    drawn = (tmp_path / "path.svg").read_text()
-    assert "<!-- rooms -->" in drawn and "<!-- effect of one standard deviation -->" in drawn
 
 
 def test_effects_on_several_classes_have_units_and_shares(call, files):

@@ -8,7 +8,6 @@ import pytest
 
 import sketchlasso as sl
 from sketchlasso.io import Table, read_table, write_table
-from sketchlasso.topics import load_images
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 
@@ -103,17 +102,6 @@ def test_a_scheduler_that_does_not_answer(call, parts, monkeypatch):
     monkeypatch.setattr(engine, "CONNECT_SECONDS", 0.3)
     said = call("fit houses --scheduler tcp://127.0.0.1:1", code=5).stderr
     assert "tcp://127.0.0.1:1" in said
-
-
-@pytest.mark.usefixtures("forked_workers")
-def test_a_vocabulary_on_worker_processes(ask, made):
-    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    ask("topics all {made}/posts.topics --n-words 5 --scheduler local -o spread.images")
-    found, here = load_images("spread.images"), load_images(made / "posts.images")
-    assert found.words == here.words
-    np.testing.assert_allclose(
-        found.weights.toarray(), here.weights.toarray(), rtol=1e-4, atol=1e-5
-    )
 
 
 @pytest.mark.usefixtures("forked_workers")

@@ -11,10 +11,9 @@ from sklearn.metrics import accuracy_score, f1_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
-from typer.testing import CliRunner
 
 import sketchlasso as sl
-from sketchlasso.io import Table, read_table, stored_info, write_table
+from sketchlasso.io import read_table, stored_info, write_table
 
 ROWS = 80
 CITIES = ("Oslo", "Paris", "Rome")
@@ -119,32 +118,6 @@ def test_columns_without_a_coefficient_may_be_absent(call, houses):
     assert "lacks 3 of the 4 columns" in call("certify h.model few.csv", 2).stderr
 
 
-def test_semicolons_and_decimal_commas(call, houses):
-    write_houses(houses / "points.csv", gaps=False)
-    write_houses(houses / "commas.csv", gaps=False, separator=";")
-    one, other = (
-        json.loads(call(f"fit {name}.csv --target price --drop key --json").stdout)
-        for name in ("points", "commas")
-    )
-    assert one["coefficients"] == other["coefficients"]
-
-
-def test_standard_input(files, tmp_path, monkeypatch):
-    from sketchlasso.interfaces.app import app
-    from sketchlasso.io.source import piped_bytes
-
-    monkeypatch.chdir(tmp_path)
-    piped_bytes.cache_clear()
-    content = (files / "houses.csv").read_bytes()
-    words = ["fit", "-", "--target", "7", "--alpha", "1", "--json"]
-    found = CliRunner().invoke(app, words, input=content, catch_exceptions=False)
-    piped_bytes.cache_clear()
-    assert json.loads(found.stdout)["n_samples"] == 60
-    wrong = CliRunner().invoke(app, ["fit", "-", "--target", "x"], input=content)
-    piped_bytes.cache_clear()
-    assert "target='x' was given, but standard input has no such column" in wrong.stderr
-
-
 @pytest.mark.parametrize(
     ("kind", "impute", "options"),
     [
@@ -212,23 +185,6 @@ def test_pictures(call, houses, command):
     text = (houses / "h.svg").read_text(encoding="utf-8")
     assert text.count('<g id="axes_') >= (3 if command == "cv" else 2)
     assert not {"#008000", "#2ca02c", "#d62728", "#ff0000"} & set(re.findall("#[0-9a-f]{6}", text))
-
-
-def test_splits(call, houses):
-    line = "cv houses.csv --target price --drop key --impute mean --alphas 10"
-    for split in ("ordered", "time"):
-        assert f"(5 folds, {split})" in call(f"{line} --split {split}").stdout
-
-
-def test_leaving_out_divides_columns_as_the_model_did(call, files):
-    table = read_table(files / "houses.csv", target="price")
-    units = 10.0 ** np.arange(6)
-    write_table("units.csv", Table(table.X * units, table.y, table.feature_names, "price"))
-    call("fit units.csv --target price --alpha 2 -o h.model")
-    printed = json.loads(call("loo units.csv --target price --model h.model --json").stdout)
-    X = table.X * units / sl.load_model("h.model").scale_
-    alone = sl.SqrtLasso(2.0, standardize=False, sketch=None).fit(X[1:], table.y[1:])
-    assert printed["prediction"][0] == pytest.approx(alone.predict(X[:1])[0], rel=1e-4)
 
 
 def test_predict_rows_whose_target_is_missing(call, houses):

@@ -107,40 +107,6 @@ def test_an_image_for_machines(ask, made):
     assert printed["warnings"] == []
 
 
-def test_words_together_and_words_left_out(ask, made):
-    printed = document(
-        ask("topics image {made}/posts.topics sea ship --together --exclude wave --json")
-    )
-    (mine,) = printed["images"]
-    assert mine["query"] == ["sea", "ship"]
-    assert mine["excluded"] == ["wave"]
-    image = load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
-    assert mine["words"] == list(image.words)
-    assert "wave" not in image.words
-
-
-def test_images_are_drawn_one_below_the_other_and_two_corpora_side_by_side(ask, made, tmp_path):
-    pytest.importorskip("matplotlib")
-    line = "topics image {made}/posts.topics"
-    assert "wrote  two.svg" in ask(f"{line} sea music --plot two.svg").stdout
-    ask(f"{line} sea --compare {{made}}/other.topics --plot both.svg")
-    ask(f"{line} sea --plot one.png")
-    drawn = {name: (tmp_path / f"{name}.svg").read_text() for name in ("two", "both")}
-    models = [load_topics(made / f"{name}.topics") for name in ("posts", "other")]
-    shown = {
-        "two": [models[0].image(word) for word in ("sea", "music")],
-        "both": [model.image("sea") for model in models],
-    }
-    for name, images in shown.items():
-        for image in images:  # text is drawn as outlines, and named in comments
-            assert all(f"<!-- {word} -->" in drawn[name] for word in image.words)
-    for name, image in zip(("posts", "other"), shown["both"], strict=True):
-        assert f"<!-- sea in {name}.topics ({image.quality}) -->" in drawn["both"]
-    assert "<!-- weight -->" in drawn["two"]
-    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
-    assert "end the name in .png, .svg or .pdf" in ask(f"{line} sea --plot a.gif", 2).stderr
-
-
 def test_all_writes_what_python_writes(ask, made):
     result = ask("topics all {made}/posts.topics -o all.images --n-words 5")
     assert "each explained by at most 5 others" in result.stdout
@@ -189,3 +155,14 @@ def test_the_demo_images_words_of_documentation(ask, tmp_path):
     assert [image["query"] for image in printed["images"]] == [["matrix"]]
     assert printed["n_documents"] > 4000
     assert "sparse" in load_topics("docs.topics").image("matrix").words
+
+
+def test_words_together_and_left_out_are_compared_and_drawn(ask, made, tmp_path):
+    pytest.importorskip("matplotlib")
+    line = "topics image {made}/posts.topics sea ship --together --exclude wave"
+    said = ask(f"{line} --compare {{made}}/other.topics --plot both.svg --json").stdout
+    (pair,) = json.loads(said)["compared"]
+    image = load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
+    assert pair["first"]["words"] == list(image.words) and "wave" not in image.words
+    drawn = (tmp_path / "both.svg").read_text()
+    assert all(f"<!-- {word} -->" in drawn for word in image.words)

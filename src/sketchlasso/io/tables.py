@@ -7,9 +7,9 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -360,11 +360,8 @@ def _target(
         return None, np.zeros(frame.data.num_rows, dtype=bool)
     is_text = True if frame.declares_text(columns.target) else None
     column = parse_column(frame.data.column(columns.target), cells, text=is_text)
-    fault, kind = column.fault, column.kind
-    if column.codes is not None and fault_of_category(column)[1] == "number":
-        fault, kind = fault_of_category(column)
-    fault = fault or _infinite(column, np.dtype(np.float64))
-    if fault:
+    fault, kind = _fault(column, np.dtype(np.float64), judged=True)
+    if fault and (column.codes is None or kind == "number"):  # other texts are labels
         cure = f"; {CURES[kind]}" if kind in CURES else ""
         label = columns.name(columns.target)
         raise InvalidInputError(
@@ -373,6 +370,18 @@ def _target(
     if column.codes is None:
         return column.numbers, column.missing
     return np.array([*column.levels, ""])[column.codes], column.missing
+
+
+def _fault(column: ParsedColumn, dtype: np.dtype[Any], *, judged: bool) -> tuple[str, str]:
+    """Return why a column cannot be used, "" if it can, and which kind of cure fits."""
+    if column.codes is not None and judged:
+        return fault_of_category(column)
+    if column.fault or column.numbers is None:
+        return column.fault, column.kind
+    with np.errstate(over="ignore"):
+        rows = np.flatnonzero(np.isinf(column.numbers.astype(dtype)))
+    found = f"{counted(len(rows), 'infinite number')}, in row {rows[0] + 1}" if len(rows) else ""
+    return found, ""
 
 
 def _refuse_faults(
@@ -388,10 +397,7 @@ def _refuse_faults(
     """Refuse columns that cannot be used, all of them in one sentence."""
     faults: list[tuple[str, str, str]] = []
     for i, (j, column) in enumerate(zip(columns.features, parsed, strict=True)):
-        fault, kind = column.fault, column.kind
-        if column.codes is not None and not rules and j not in as_text:
-            fault, kind = fault_of_category(column)
-        fault = fault or _infinite(column, dtype)
+        fault, kind = _fault(column, dtype, judged=not rules and j not in as_text)
         if not fault and not rules and column.missing[~lost].all():
             fault = "no value at all"
         filled = rules[i].fill is not None if rules else impute is not None
@@ -416,14 +422,6 @@ def _refuse_faults(
     )
     error.column_names = columns.names
     raise error
-
-
-def _infinite(column: ParsedColumn, dtype: np.dtype[Any]) -> str:
-    if column.numbers is None:
-        return ""
-    with np.errstate(over="ignore"):
-        rows = np.flatnonzero(np.isinf(column.numbers.astype(dtype)))
-    return f"{counted(len(rows), 'infinite number')}, in row {rows[0] + 1}" if len(rows) else ""
 
 
 def _gaps(absent: BoolArray) -> str:
@@ -533,38 +531,22 @@ def write_named_columns(path: Path, table: Table, format: str) -> None:
                     f"{path} cannot be written: the text label {label!r} would not be read back as "
                     "it is; choose other labels or write an npz file."
                 )
-    batches = _batches(table, names)
-    first = next(batches)
+    X: Any = table.X
+    dense = np.asarray(X) if isinstance(X, np.ndarray) else X.toarray()
+    ids = [] if table.ids is None else [table.ids]
+    columns = [*ids, *np.ascontiguousarray(dense.T), *([] if y is None else [y])]
+    native = [part.astype(part.dtype.newbyteorder("="), copy=False) for part in columns]
+    data = pa.table([pa.array(part) for part in native], names=names)
     with replacing(path, compress=is_text) as file:
         if is_text:
             text = require("pyarrow.csv", "writing text tables")
-            options = text.WriteOptions(delimiter="\t" if format == "tsv" else ",")
-            writer = text.CSVWriter(file, first.schema, write_options=options)
+            separator = "\t" if format == "tsv" else ","
+            text.write_csv(data, file, text.WriteOptions(delimiter=separator))
         elif format == "parquet":
-            parquet = require("pyarrow.parquet", "writing Parquet files")
-            writer = parquet.ParquetWriter(file, first.schema)
+            require("pyarrow.parquet", "writing Parquet files").write_table(data, file)
         else:
-            writer = pa.ipc.new_file(file, first.schema)
-        with writer:
-            for batch in chain([first], batches):
-                writer.write_batch(batch)
-
-
-def _batches(table: Table, names: list[str]) -> Iterator[Any]:
-    """Yield blocks of rows; a sparse X is never made dense as a whole."""
-    pa = require("pyarrow", "writing tables")
-    rows, width = table.shape
-    step = max(1, (1 << 18) // width)
-    for start in range(0, rows, step):
-        part: Any = table.X[start : start + step]
-        dense = np.asarray(part) if isinstance(table.X, np.ndarray) else part.toarray()
-        arrays = list(np.ascontiguousarray(dense.T))
-        if table.ids is not None:
-            arrays.insert(0, table.ids[start : start + step])
-        if table.y is not None:
-            arrays.append(table.y[start : start + step])
-        native = [values.astype(values.dtype.newbyteorder("="), copy=False) for values in arrays]
-        yield pa.record_batch([pa.array(values) for values in native], names=names)
+            with pa.ipc.new_file(file, data.schema) as writer:
+                writer.write_table(data)
 
 
 def _names_to_write(path: Path, table: Table) -> list[str]:

@@ -138,9 +138,6 @@ def ask(
     while left:
         query = left.pop(0)
         try:
-            if not images:
-                # The first image of a process also compiles; its time must not include that.
-                imager.image(query, **asked.arguments())
             images.append(imager.image(query, **asked.arguments()))
         except UnknownWordError as missing:
             if missing.parameter is not None:
