@@ -58,6 +58,7 @@ def test_a_messy_table_is_read_by_options(call, messy):
 def test_columns_without_an_effect_of_their_own_are_dropped_at_once(call, messy):
     line = "infer messy.csv -t price --keep size,same,twice,share --clean --na n/a --impute drop"
     said = call(line, 2).stderr
+    assert "column same is constant; columns size, twice are" in said
     assert "--drop-constant and --drop-duplicates" in said
     answer = json.loads(call(f"{line} --drop-constant --drop-duplicates --json").stdout)
     assert answer["feature"] == ["size", "share"]

@@ -192,7 +192,7 @@ def test_predict_rows_whose_target_is_missing(call, houses):
     lines = (houses / "houses.csv").read_text(encoding="utf-8").splitlines()
     lines[1:4] = [f"{line.rpartition(',')[0]}," for line in lines[1:4]]
     (houses / "new.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    said = call("predict houses.model new.csv -o new.csv", 2).stderr
+    said = call("predict houses.model new.csv -o out.csv", 2).stderr
     assert said.endswith("with impute drop, or leave out columns with drop price.\n")
     call("predict houses.model new.csv --drop price -o predicted.csv")
     assert read_table("predicted.csv").X.shape[0] == ROWS

@@ -157,12 +157,12 @@ def test_the_demo_images_words_of_documentation(ask, tmp_path):
     assert "sparse" in load_topics("docs.topics").image("matrix").words
 
 
-def test_words_together_and_left_out_are_compared_and_drawn(ask, made, tmp_path):
+def test_images_are_compared_and_drawn(ask, made, tmp_path):
     pytest.importorskip("matplotlib")
-    line = "topics image {made}/posts.topics sea ship --together --exclude wave"
+    line = "topics image {made}/posts.topics sea --exclude wave"
     said = ask(f"{line} --compare {{made}}/other.topics --plot both.svg --json").stdout
     (pair,) = json.loads(said)["compared"]
-    image = load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
+    image = load_topics(made / "posts.topics").image("sea", exclude=["wave"])
     assert pair["first"]["words"] == list(image.words) and "wave" not in image.words
     drawn = (tmp_path / "both.svg").read_text()
     assert all(f"<!-- {word} -->" in drawn for word in image.words)

@@ -41,19 +41,16 @@ def check_enough_rows(m: int, fewest: int = FEWEST_ROWS) -> None:
 
 
 def check_own_effects(rows: ColumnRows, names: Sequence[str]) -> None:
-    """Reject columns without an effect of their own: constants and combinations of others."""
-    constant = np.flatnonzero(rows.constant)
-    if len(constant):
+    """Reject columns without an effect of their own, all of them at once."""
+    constant, groups = np.flatnonzero(rows.constant), determined_groups(rows)
+    faults = [f"column {listed(names, constant)} is constant"] if len(constant) else []
+    for group in groups:
+        faults.append(f"columns {listed(names, group)} are exact combinations of each other")
+    if faults:
         raise UnusableColumnsError(
-            f"column {listed(names, constant)} is constant, but an effect needs a column that "
-            "varies; leave constant columns out.",
-            constant,
-        )
-    for group in determined_groups(rows):
-        raise UnusableColumnsError(
-            f"columns {listed(names, group)} are exact combinations of each other, so none has an "
-            "effect of its own; leave one of them out.",
-            group[-1:],
+            f"{'; '.join(faults)}: none of them has an effect of its own; leave constant columns "
+            "and one of each combination out.",
+            np.concatenate([constant, *(group[-1:] for group in groups)]),
         )
 
 

@@ -260,13 +260,12 @@ def find_column(
     if count == 1:
         assert names is not None
         return names.index(column)
-    if names is None:
-        fault = f", but the columns of {title} have no names; give a number from 1 to {width}."
-    elif count == 0:
-        fault = f", but {title} has no such column{nearest(column, names)}; it has {_some(names)}."
-    else:
-        fault = f", but {title} has {count} columns of this name; give the number of one."
-    refused = InvalidInputError(f"{role}={column!r} was given{fault}")
+    held = f"numbers from 1 to {width}" if names is None else _some(names)
+    few = f"{count} columns of this name; give a number" if count else "no such column"
+    refused = InvalidInputError(
+        f"{role}={column!r} was given, but {title} has {few}{nearest(column, names or ())}; it has "
+        f"{held}."
+    )
     refused.parameter = role
     raise refused
 
@@ -289,13 +288,9 @@ def real_type(dtype: DTypeLike | None, stored: DTypeLike = np.float64) -> np.dty
     """Return the requested floating type, or else the one in which stored numbers are read."""
     if dtype is None:
         return np.dtype(np.float32 if np.dtype(stored) == np.float32 else np.float64)
-    try:
-        wanted = np.dtype(dtype)
-    except TypeError:
-        wanted = np.dtype(object)
-    if wanted not in (np.float32, np.float64):
+    if dtype not in (np.float32, np.float64, "float32", "float64"):
         raise unaccepted("dtype", dtype, "float32 or float64")
-    return wanted
+    return np.dtype(dtype)
 
 
 def as_real(values: NDArray[Any], dtype: np.dtype[Any] | None = None) -> RealArray:
