@@ -142,13 +142,6 @@ def _of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[Floa
         loadings = loadings if scales is None else loadings / scales
         factor = loadings if factor is None else loadings * np.asarray(factor, dtype=np.float64)
     grid = getattr(estimator, "alphas_", None)
-    # Divided as the fit does it, digit by digit: its sketch is of these numbers.
-    scale: Any = estimator.scale_
-    if standardized and hasattr(rows, "tocsr"):
-        rows = rows.tocsr().astype(np.float64)
-        rows.data /= scale[rows.indices]
-    elif standardized:
-        rows = rows / scale
     path = sl.sqrt_lasso_path(
         rows,
         values.reshape(len(values), -1)[:, response].astype(np.float64),
