@@ -97,9 +97,8 @@ def error_control(
     >>> error_control(1000, q=30, pfer=1.0, assumption="none").cutoff
     0.95
     """
-    for name, value, least in (("n_features", n_features, 1), ("n_pairs", n_pairs, 2)):
-        if not is_whole(value) or value < least:
-            raise unaccepted(name, value, f"an integer >= {least}")
+    _check_whole("n_features", n_features, 1)
+    _check_whole("n_pairs", n_pairs, 2)
     check_choice("assumption", assumption, get_args(Assumption))
     p, pairs = int(n_features), int(n_pairs)
     if cutoff is not None and q is not None and pfer is not None:
@@ -169,6 +168,11 @@ def _smallest_cutoff(
         f"q={q!r} with pfer={pfer:g} is not possible for {p} features: the bound is {best:.3g} "
         "even at a cutoff of 1; pass a smaller q or a larger pfer."
     )
+
+
+def _check_whole(name: str, value: object, least: int) -> None:
+    if not is_whole(value) or value < least:
+        raise unaccepted(name, value, f"an integer >= {least}")
 
 
 def _check_cutoff(cutoff: float, pairs: int, assumption: Assumption) -> None:
