@@ -129,7 +129,8 @@ def _of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[Floa
             "the estimator keeps the sketch of response 0 only, and each has its own; pass a Path "
             "from sqrt_lasso_path."
         )
-    rows: Any = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    rows: Any = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    # Divided as the fit does it, digit by digit: its sketch is of these numbers.
     scales, factor = estimator.scale_, estimator.penalty_factor
     if scales is not None:
         if hasattr(rows, "indices"):
