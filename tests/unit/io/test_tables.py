@@ -5,9 +5,6 @@ import gzip
 import io
 import json
 import lzma
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -72,12 +69,6 @@ def test_gaps_are_filled_and_counted(houses, impute):
         "filled 1 missing value of 'city' with 'Oslo'",
         "filled 1 missing value of 'rooms' with 4",
     )
-
-
-@pytest.mark.parametrize(("impute", "fill"), [("mean", 4.0), ("median", 2.0)])
-def test_mean_and_median_are_those_of_the_rows_that_stay(houses, impute, fill):
-    table = read_table(houses("a,y\n1,1\n2,2\n9,3\n,4\n1000,\n"), target="y", impute=impute)
-    assert table.X[3, 0] == fill
 
 
 def test_rows_with_gaps_are_left_out(houses):
@@ -314,20 +305,6 @@ def test_lines_and_columns_of_text(text, tmp_path):
     assert read_lines(text("a\r\nb", "b.txt")) == ("a", "b")
     table = text('n,text\n7,"one,\nline"\n08,\n', "t.csv")
     assert read_text_columns(table, ["text", 0]) == {"text": ["one,\nline", ""], "n": ["7", "08"]}
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there is no /dev/stdin")
-def test_standard_input_and_pipes():
-    code = """
-from sketchlasso.io import read_table
-print(read_table("-").X.tolist())
-print(read_table("-", separator=",").X.tolist())
-"""
-    content = b"a,b\n1,2\n3,4\n"
-    run = subprocess.run(
-        [sys.executable, "-c", code], input=gzip.compress(content), capture_output=True, check=True
-    )
-    assert run.stdout == b"[[1.0, 2.0], [3.0, 4.0]]\n" * 2
 
 
 REFUSALS = [
