@@ -1,11 +1,11 @@
 """scikit-learn estimators over the engine."""
 
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
+from sketchlasso.estimators.fit import automatic_method
 from sketchlasso.estimators.penalty import convert_alpha, pivotal_alpha
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
 from sketchlasso.estimators.store import load_model, save_model
 from sketchlasso.estimators.summary import ModelSummary
-from sketchlasso.estimators.task import automatic_method
 from sketchlasso.estimators.transformer import SketchTransformer
 
 __all__ = [

@@ -12,18 +12,15 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
-from sklearn.base import BaseEstimator
-
 from sketchlasso.solvers import Progress, StopSolve
 
 __all__ = [
     "CallbackSupport",
     "Watcher",
-    "both",
     "count_callback",
     "progress_callback",
     "reported",
-    "round_reporter",
+    "reporter",
     "unfitted_if_interrupted",
 ]
 
@@ -43,93 +40,24 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
-    """Report the begin and the end of a fit to the callbacks set on the estimator.
+def reported(fit: Fit) -> Fit:
+    """Report the begin and the end of a fit to the callbacks set on the estimator."""
 
-    With `rounds` the fit also reports its progress, see :func:`round_reporter`.
-    """
+    @functools.wraps(fit)
+    def wrapped(self: Any, X: Any, y: Any = None, *rest: Any, **options: Any) -> Any:
+        if not hasattr(self, "_init_callback_context"):
+            return fit(self, X, y, *rest, **options)
+        # The number of rounds is not known in advance: None.
+        context = self._init_callback_context(max_subtasks=None)
+        task = {"estimator": self, "X": X, "y": y, "metadata": options}
+        context.call_on_fit_task_begin(**task)
+        result = fit(self, X, y, *rest, **options)
+        # Every fitted attribute is on the estimator already.
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
+        return result
 
-    def decorated(fit: Fit) -> Fit:
-        @functools.wraps(fit)
-        def wrapped(self: Any, X: Any, y: Any = None, *rest: Any, **options: Any) -> Any:
-            if not hasattr(self, "_init_callback_context"):
-                return fit(self, X, y, *rest, **options)
-            # The number of rounds is not known in advance: None.
-            context = self._init_callback_context(max_subtasks=None if rounds else 0)
-            task = {"estimator": self, "X": X, "y": y, "metadata": options}
-            context.call_on_fit_task_begin(**task)
-            result = fit(self, X, y, *rest, **options)
-            # Every fitted attribute is on the estimator already.
-            context.call_on_fit_task_end(**task, reconstruction_attributes={})
-            return result
-
-        managed: Fit = with_callbacks(unfitted_if_interrupted(wrapped))
-        return managed
-
-    return decorated
-
-
-def round_reporter(estimator: BaseEstimator) -> Watcher | None:
-    """Return a function that reports progress as tasks of the fit; None without callbacks."""
-    context = getattr(estimator, "_callback_fit_ctx", None)
-    if context is None or not getattr(estimator, "_skl_callbacks", None):
-        return None
-
-    def report(progress: Progress) -> None:
-        task = context.subcontext(task_name="round")
-        task.call_on_fit_task_begin(estimator=estimator)
-        if task.call_on_fit_task_end(estimator=estimator):
-            raise StopSolve
-
-    return report
-
-
-def progress_callback(verbose: bool | int | Watcher) -> Watcher | None:
-    """Return a callback that writes one changing line on a terminal.
-
-    In a pipe it writes one line per round with verbose > 1. A callable is returned as it is.
-    """
-    if callable(verbose):
-        return verbose
-    if not verbose:
-        return None
-
-    def on_terminal(progress: Progress) -> None:
-        done = progress.solved == progress.total
-        sys.stderr.write(
-            f"\rsketchlasso: {progress.solved}/{progress.total} solved, "
-            f"worst gap {progress.worst_gap:.1e}" + ("\n" if done else "")
-        )
-        sys.stderr.flush()
-
-    def in_pipe(progress: Progress) -> None:
-        if int(verbose) > 1:
-            sys.stderr.write(
-                f"sketchlasso: round {progress.round}, {progress.solved}/{progress.total} solved, "
-                f"worst gap {progress.worst_gap:.1e}\n"
-            )
-
-    return on_terminal if sys.stderr.isatty() else in_pipe
-
-
-def count_callback(verbose: bool | int | Watcher) -> Callable[[int, int], None] | None:
-    """Return the callback of :func:`progress_callback` for work counted as (done, total)."""
-    report = progress_callback(verbose)
-    if report is None:
-        return None
-    return lambda done, total: report(Progress(done, total, round=0, worst_gap=0.0))
-
-
-def both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
-    """Combine two callbacks; return the only one where the other is None."""
-    if first is None or second is None:
-        return first or second
-
-    def combined(progress: Progress) -> None:
-        first(progress)
-        second(progress)
-
-    return combined
+    managed: Fit = with_callbacks(unfitted_if_interrupted(wrapped))
+    return managed
 
 
 def unfitted_if_interrupted(fit: Fit) -> Fit:
@@ -147,10 +75,66 @@ def unfitted_if_interrupted(fit: Fit) -> Fit:
         except Exception:
             raise
         except BaseException:
-            for name in list(vars(self)):
-                # scikit-learn takes such attributes as signs of a finished fit.
-                if name.endswith("_") and not name.startswith("__"):
-                    delattr(self, name)
+            # scikit-learn takes such attributes as signs of a finished fit.
+            for name in [own for own in vars(self) if own.endswith("_") and own[:2] != "__"]:
+                delattr(self, name)
             raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def reporter(estimator: Any) -> Watcher | None:
+    """Return what reports progress to `verbose` and to scikit-learn's callbacks; None for none."""
+    watchers = [
+        watcher
+        for watcher in (progress_callback(estimator.verbose), _task_reporter(estimator))
+        if watcher is not None
+    ]
+
+    def report(progress: Progress) -> None:
+        for watcher in watchers:
+            watcher(progress)
+
+    return report if watchers else None
+
+
+def _task_reporter(estimator: Any) -> Watcher | None:
+    context = getattr(estimator, "_callback_fit_ctx", None)
+    if context is None or not getattr(estimator, "_skl_callbacks", None):
+        return None
+
+    def report(progress: Progress) -> None:
+        task = context.subcontext(task_name="round")
+        task.call_on_fit_task_begin(estimator=estimator)
+        if task.call_on_fit_task_end(estimator=estimator):
+            raise StopSolve
+
+    return report
+
+
+def progress_callback(verbose: bool | int | Watcher) -> Watcher | None:
+    """Return a callback that writes one changing line on a terminal, or lines in a pipe.
+
+    The latter with verbose > 1 only. A callable is returned as it is.
+    """
+    if callable(verbose) or not verbose:
+        return verbose if callable(verbose) else None
+
+    def report(progress: Progress) -> None:
+        counts = f"{progress.solved}/{progress.total} solved, worst gap {progress.worst_gap:.1e}"
+        if sys.stderr.isatty():
+            end = "\n" if progress.solved == progress.total else ""
+            sys.stderr.write(f"\rsketchlasso: {counts}{end}")
+        elif int(verbose) > 1:
+            sys.stderr.write(f"sketchlasso: round {progress.round}, {counts}\n")
+        sys.stderr.flush()
+
+    return report
+
+
+def count_callback(verbose: bool | int | Watcher) -> Callable[[int, int], None] | None:
+    """Return the callback of :func:`progress_callback` for work counted as (done, total)."""
+    report = progress_callback(verbose)
+    if report is None:
+        return None
+    return lambda done, total: report(Progress(done, total, round=0, worst_gap=0.0))

@@ -15,15 +15,11 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel, Scored, keep_fits
 from sketchlasso.estimators.blocks import map_rows, validated
 from sketchlasso.estimators.callbacks import reported
-from sketchlasso.estimators.parameters import (
-    Parameters,
-    PenaltySearch,
-    SinglePenalty,
-    Specification,
-)
+from sketchlasso.estimators.fit import Prepared
+from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
-from sketchlasso.estimators.task import Prepared
+from sketchlasso.results.scores import Metric
 from sketchlasso.types import FloatArray
 
 METRICS = ("accuracy", "f1", "auc", "mse")
@@ -70,9 +66,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         """
         return map_rows(self.decision_function(X), _chosen_labels, (), classes=self.classes_)
 
-    def _signed(
-        self, spec: Specification, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> Prepared:
+    def _signed(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Prepared:
         """Data with targets of +1 and -1.
 
         One target, +1 for the second class, where there are two; else one per class, against
@@ -83,7 +77,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         count = len(self.classes_)
         ours = np.arange(1, 2) if count == 2 else np.arange(count)
         signs = np.where(codes[:, None] == ours, 1.0, -1.0)
-        data = self._prepared(spec, X, signs, sample_weight)
+        data = self._prepared(X, signs, sample_weight)
         if count < 2 or data.constant_responses(fit_intercept=True).all():
             label = self.classes_[codes[data.rows[:1]]].tolist()[0]
             raise InvalidInputError(
@@ -100,7 +94,7 @@ def _chosen_labels(scores: FloatArray, *, classes: Any) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
+class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     """Square-root LASSO on +1/-1 targets, one against the rest where there are several classes.
 
     All classes share the directions of the sketch that do not depend on y.
@@ -133,7 +127,7 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
     True
     """
 
-    @reported(rounds=True)
+    @reported
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> SqrtLassoClassifier:
@@ -152,15 +146,14 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
         SqrtLassoClassifier
         """
         rows, labels = validated(self, X, y, ensure_min_samples=2)
-        spec = self._specification(rows.shape[1])
-        data = self._signed(spec, rows, labels, sample_weight)
-        fits, self.sketch_ = fit_responses(spec, data)
+        data = self._signed(rows, labels, sample_weight)
+        fits, self.sketch_ = fit_responses(self, data)
         keep_fits(self, fits, data, single=False)
         return self
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
+class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     """Square-root LASSO classifier with penalty and radius chosen by cross-validation.
 
     Every class has its own penalty; folds are shuffled and stratified by class unless `cv` is a
@@ -202,9 +195,9 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
     True
     """
 
-    scoring: str = "accuracy"
+    scoring: Metric = "accuracy"
 
-    @reported(rounds=True)
+    @reported
     def fit(
         self,
         X: MatrixLike,
@@ -227,9 +220,8 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
         SqrtLassoClassifierCV
         """
         rows, labels = validated(self, X, y, ensure_min_samples=2)
-        spec = self._specification(rows.shape[1])
-        data = self._signed(spec, rows, labels, sample_weight)
-        fits, decisions, self.sketch_ = choose(spec, data, labels, groups, METRICS, self.classes_)
+        data = self._signed(rows, labels, sample_weight)
+        fits, decisions, self.sketch_ = choose(self, data, labels, groups, METRICS, classes=True)
         keep_fits(self, fits, data, single=False)
         self.oof_decision_ = decisions[:, 0] if len(self.classes_) == 2 else decisions
         return self

@@ -15,10 +15,15 @@ from sketchlasso.data import BlockMatrix, MatrixLike, as_rows
 from sketchlasso.errors import EmptyModelWarning, InvalidInputError, unaccepted
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values, validated
-from sketchlasso.estimators.callbacks import Watcher
-from sketchlasso.estimators.parameters import PenaltySearch, SingleSpecification
+from sketchlasso.estimators.callbacks import Watcher, reporter
+from sketchlasso.estimators.fit import Prepared, prepare, sketch_method
+from sketchlasso.estimators.parameters import (
+    PenaltySearch,
+    SinglePenalty,
+    check_parameters,
+    ready_sketch,
+)
 from sketchlasso.estimators.penalty import left_out_problems
-from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
 from sketchlasso.instances import RowSets, leave_one_out_rows, shuffled_folds, splitter_rows
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.linalg.threads import thread_count
@@ -291,17 +296,17 @@ def _residuals(
     model: Any, coef: FloatArray, X: Any, Y: FloatArray, method: IntervalMethod, cv: Any
 ) -> tuple[TargetResiduals, ...]:
     """Residuals of every target of Y (m, t), from models like this one without the rows."""
-    spec = model._specification(X.shape[1])
+    check_parameters(model, X.shape[1])
     if method == "cv+":
-        return _one_by_one(model, X, Y, _folds(cv, Y, spec.random_state), spec.report)
-    if isinstance(spec, SingleSpecification) and not spec.relaxed:
+        return _one_by_one(model, X, Y, _folds(cv, Y, model.random_state), reporter(model))
+    if isinstance(model, SinglePenalty) and not model.relaxed:
         # The penalties without each row are known before any fit, and nothing is refitted.
-        known = not isinstance(spec.alpha, str) or spec.alpha == "pivotal"
-        intercept = spec.terms.fit_intercept
-        data = prepare(X, Y, None, spec.standardize, spec.ready, fit_intercept=intercept)
-        if known and solves_without_sketch(spec, data):
-            return _in_one_go(coef, spec, data, Y)
-    return _one_by_one(model, X, Y, leave_one_out_rows(len(Y)), spec.report)
+        known = not isinstance(model.alpha, str) or model.alpha == "pivotal"
+        ready, intercept = ready_sketch(model), bool(model.fit_intercept)
+        data = prepare(X, Y, None, model.standardize, ready, fit_intercept=intercept)
+        if known and ready is None and sketch_method(model, data.X) is None:
+            return _in_one_go(coef, model, data, Y)
+    return _one_by_one(model, X, Y, leave_one_out_rows(len(Y)), reporter(model))
 
 
 def _folds(cv: Any, Y: FloatArray, random_state: RandomState) -> RowSets:
@@ -319,17 +324,17 @@ def _folds(cv: Any, Y: FloatArray, random_state: RandomState) -> RowSets:
 
 
 def _in_one_go(
-    coef: FloatArray, spec: SingleSpecification, data: Prepared, Y: FloatArray
+    coef: FloatArray, model: SinglePenalty, data: Prepared, Y: FloatArray
 ) -> tuple[TargetResiduals, ...]:
     """Leave every row out of the full problem, all problems of a target together."""
     found = []
     for target, unit in enumerate(data.y_units):
         models = left_out_models(
-            left_out_problems(spec, data, target),
+            left_out_problems(model, data, target),
             data.transform.scale(coef[target], unit),
-            min(float(spec.tol), FINE),
-            thread_count(spec.n_jobs),
-            spec.report,
+            min(float(model.tol), FINE),
+            thread_count(model.n_jobs),
+            reporter(model),
         )
         # Row i of the coefficients times row i of X, in the units of `data`.
         products = models.coef.multiply(as_rows(data.X))

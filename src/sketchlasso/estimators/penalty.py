@@ -11,8 +11,8 @@ from scipy.special import ndtri
 from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import InvalidInputError, ScaleWarning, unaccepted
-from sketchlasso.estimators.parameters import SingleSpecification
-from sketchlasso.estimators.task import Prepared, effective_unit
+from sketchlasso.estimators.fit import Prepared, effective_unit
+from sketchlasso.estimators.parameters import SinglePenalty, ready_sketch, terms_of
 from sketchlasso.instances import check_weights
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.left_out import LeftOut
@@ -112,25 +112,25 @@ def noise_quantile(count: int, failure: float) -> float:
     return -float(ndtri(failure / (2 * count))) if count else 0.0
 
 
-def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
+def penalties(model: SinglePenalty, data: Prepared) -> FloatArray:
     """The penalty of every response (t,) that `alpha` asks for."""
-    alpha, t = spec.alpha, data.Y.shape[1]
+    alpha, t, ready = model.alpha, data.Y.shape[1], ready_sketch(model)
     named = "'pivotal', 'rigorous', 'rigorous-robust' or a finite number > 0 (or 0, on a sketch)"
     if isinstance(alpha, str):
         if alpha not in ("pivotal", *RIGOROUS):
             raise unaccepted("alpha", alpha, named)
         weights = data.row_weights
-        penalised = spec.terms.penalised(data.X.shape[1])
+        penalised = terms_of(model).penalised(data.X.shape[1])
         if alpha in RIGOROUS:
             level = rigorous_level(int(penalised.sum()), float(weights.sum()))
         else:
-            scales = column_scales(data.X, weights, spec.terms.fit_intercept)
-            if spec.ready is not None and spec.ready.column_scales is not None:
-                scales = scales / spec.ready.column_scales
+            scales = column_scales(data.X, weights, bool(model.fit_intercept))
+            if ready is not None and ready.column_scales is not None:
+                scales = scales / ready.column_scales
             used = scales[penalised & (scales > 0)]
             # Columns whose scales differ by more than ten are not in the same unit.
             if data.scales is None and len(used) and used.max() > 10.0 * used.min():
-                remedy = "make the sketch with scale=True" if spec.ready else "use standardize=True"
+                remedy = "make the sketch with scale=True" if ready else "use standardize=True"
                 warn_user(
                     ScaleWarning(
                         f"the columns have standard deviations from {used.min():.3g} to "
@@ -226,7 +226,7 @@ def convert_alpha(
     return float(result) if result.ndim == 0 else result
 
 
-def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) -> LeftOut:
+def left_out_problems(model: SinglePenalty, data: Prepared, target: int) -> LeftOut:
     """The full problem of one target without each row, as a fit without the row would state it.
 
     Standard deviations of the columns and the pivotal penalty are those of the other rows. The
@@ -234,7 +234,7 @@ def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) ->
     """
     X: Any = as_rows(data.X)
     m, n = X.shape
-    plain, ones = spec.terms.factors(n), np.ones(m)
+    plain, ones = terms_of(model).factors(n), np.ones(m)
     means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     totals = [m * column_scales(X, ones, centred) ** 2 for centred in (False, True)]
 
@@ -257,13 +257,13 @@ def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) ->
             return np.broadcast_to(plain, (len(rows), n))
         return np.asarray(plain * divisors(rows))
 
-    alpha = np.full(m, penalties(spec, data)[target])
-    pivotal = isinstance(spec.alpha, str)
+    alpha = np.full(m, penalties(model, data)[target])
+    pivotal = isinstance(model.alpha, str)
     # Columns that are centred and divided by their sizes are all of size one.
-    if pivotal and not (data.scales is not None and spec.terms.fit_intercept):
-        penalised = spec.terms.penalised(n)
+    if pivotal and not (data.scales is not None and bool(model.fit_intercept)):
+        penalised = terms_of(model).penalised(n)
         for row in np.arange(m)[:, None]:
-            own = sizes(row, spec.terms.fit_intercept)
+            own = sizes(row, bool(model.fit_intercept))
             own = own if data.scales is None else own / divisors(row)
             alpha[row] = SLACK * outweighing(own[0], penalised, FAILURE) or 1.0
     return LeftOut(
@@ -272,6 +272,6 @@ def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) ->
         alpha,
         factor,
         same=not pivotal and data.scales is None,
-        fit_intercept=spec.terms.fit_intercept,
-        positive=spec.terms.positive,
+        fit_intercept=bool(model.fit_intercept),
+        positive=bool(model.positive),
     )

@@ -13,17 +13,11 @@ from sketchlasso.data import MatrixLike
 from sketchlasso.estimators.base import Scored, keep_fits
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import reported
+from sketchlasso.estimators.fit import Prepared
 from sketchlasso.estimators.intervals import PredictionIntervals, row_keys
-from sketchlasso.estimators.parameters import (
-    Parameters,
-    PenaltySearch,
-    SinglePenalty,
-    Specification,
-    parameters_of,
-)
+from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, parameters_of
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
-from sketchlasso.estimators.task import Prepared
 
 METRICS = ("mse", "mae", "r2")
 
@@ -48,10 +42,8 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
     def _validated(self, X: MatrixLike, y: ArrayLike) -> Any:
         return validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
 
-    def _prepared(
-        self, spec: Specification, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> Prepared:
-        data = super()._prepared(spec, X, y, sample_weight)
+    def _prepared(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Prepared:
+        data = super()._prepared(X, y, sample_weight)
         self._weighted = sample_weight is not None
         self._row_keys = row_keys(X, np.asarray(y, dtype=np.float64))
         # Residuals of an earlier fit do not belong to this one.
@@ -75,7 +67,7 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
 
 
 @dataclass(eq=False, repr=False)
-class SqrtLasso(_Regressor, Parameters, SinglePenalty):
+class SqrtLasso(_Regressor, SinglePenalty):
     """Square-root LASSO with one penalty, on a sketch of the data or on the data themselves.
 
     ::
@@ -177,7 +169,7 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
     array([0, 1])
     """
 
-    @reported(rounds=True)
+    @reported
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SqrtLasso:
         """Fit the model.
 
@@ -196,15 +188,14 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
         SqrtLasso
         """
         rows, targets = self._validated(X, y)
-        spec = self._specification(rows.shape[1])
-        data = self._prepared(spec, rows, targets, sample_weight)
-        fits, self.sketch_ = fit_responses(spec, data)
+        data = self._prepared(rows, targets, sample_weight)
+        fits, self.sketch_ = fit_responses(self, data)
         keep_fits(self, fits, data, single=targets.ndim == 1)
         return self
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
+class SqrtLassoCV(_Regressor, PenaltySearch):
     """Square-root LASSO with penalty and radius chosen by cross-validation.
 
     Every target has its own penalty. The response of a held-out row never affects the model that
@@ -266,7 +257,7 @@ class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
     True
     """
 
-    @reported(rounds=True)
+    @reported
     def fit(
         self,
         X: MatrixLike,
@@ -290,11 +281,10 @@ class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
         SqrtLassoCV
         """
         rows, targets = self._validated(X, y)
-        spec = self._specification(rows.shape[1])
-        data = self._prepared(spec, rows, targets, sample_weight)
+        data = self._prepared(rows, targets, sample_weight)
         single = targets.ndim == 1
         kinds = targets if single else None
-        fits, held_out, self.sketch_ = choose(spec, data, kinds, groups, METRICS)
+        fits, held_out, self.sketch_ = choose(self, data, kinds, groups, METRICS)
         keep_fits(self, fits, data, single=single)
         self.oof_prediction_ = held_out[:, 0] if single else held_out
         return self

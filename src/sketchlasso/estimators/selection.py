@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, TypeAlias
+from collections import Counter
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.data import as_rows
-from sketchlasso.errors import GridEdgeWarning, InvalidInputError, unaccepted
-from sketchlasso.estimators.base import (
+from sketchlasso.errors import GridEdgeWarning, unaccepted
+from sketchlasso.estimators.blocks import in_memory
+from sketchlasso.estimators.callbacks import Watcher, reporter
+from sketchlasso.estimators.fit import (
     Attributes,
     Fitted,
+    Prepared,
     empty_models,
+    first_sketch,
     fit_response,
+    own_sketch,
+    problem_of,
+    sketch_groups,
     warn_of_empty_models,
 )
-from sketchlasso.estimators.blocks import in_memory
-from sketchlasso.estimators.parameters import SearchSpecification
-from sketchlasso.estimators.task import Prepared, SketchPlan, problem_of, sketch_plans
-from sketchlasso.instances import RowSet, RowSets, shuffled_folds, splitter_rows
+from sketchlasso.estimators.parameters import PenaltySearch, ready_sketch, terms_of
+from sketchlasso.instances import RowSets, shuffled_folds, splitter_rows
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_items, thread_count
 from sketchlasso.problem.terms import check_alphas
-from sketchlasso.results import Choice, CrossValidation
+from sketchlasso.results.choices import Choice, CrossValidation
 from sketchlasso.results.path import Grid
 from sketchlasso.results.progress import SharedProgress
 from sketchlasso.results.radius import RadiusPolicy
 from sketchlasso.results.refits import refitted
-from sketchlasso.results.search import searched
+from sketchlasso.results.scores import SCORES, Metric
+from sketchlasso.results.search import search
 from sketchlasso.results.sketched import fold_bases
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.response import RowsBase
@@ -46,312 +52,265 @@ KEPT_BYTES = 2 << 30
 SMALL_MODEL = 1000
 # Scores differ by less than this share of their standard error: the penalty makes no difference.
 FLAT = 1e-3
-# Classes or targets that a warning lists by name.
-MOST_NAMED = 10
-
-# The best penalty, at an end of its grid, a remark about it, and what to do.
-Edge: TypeAlias = "tuple[float, str, str]"
-# Fits of the responses that share a sketch, and the sketch.
-Searched: TypeAlias = "tuple[list[Fitted], Sketch | None]"
 
 
 def choose(
-    spec: SearchSpecification,
+    model: PenaltySearch,
     data: Prepared,
     target: Any,
     groups: ArrayLike | None,
     metrics: tuple[str, ...],
-    classes: NDArray[Any] | None = None,
+    *,
+    classes: bool = False,
 ) -> tuple[list[Fitted], FloatArray, Sketch | None]:
     """Cross-validate every response and fit it at its choice on all rows.
 
-    Splitters may stratify by `target` (m,) or keep `groups` (m,) together; with `classes`, the
-    labels of a classifier, folds are stratified. `scoring` must be one of the `metrics`.
+    Splitters may stratify by `target` (m,) or keep `groups` (m,) together; `classes` are those of a
+    classifier, whose folds are stratified. `scoring` must be one of the `metrics`.
 
     Returns columns and attributes of the fits; predictions (m, t) out of fold at the penalties
     used, NaN for rows never held out; and the sketch of the first response.
     """
-    if not isinstance(spec.scoring, str) or spec.scoring not in metrics:
-        raise unaccepted("scoring", spec.scoring, f"one of {', '.join(map(repr, metrics))}")
-    rows = _folds(spec, data, target, in_memory(groups), stratified=classes is not None)
+    if not isinstance(model.scoring, str) or model.scoring not in metrics:
+        raise unaccepted("scoring", model.scoring, f"one of {', '.join(map(repr, metrics))}")
+    rows = _folds(model, data, target, in_memory(groups), classes)
     if data.weights is not None:
         rows = rows.weighted(data.weights)
-    plans = sketch_plans(spec, data)
-    searches = (2 if _may_do_without(spec, data) else 1) * len(plans)
-    progress = SharedProgress(spec.report, parts=searches) if len(plans) > 1 else None
-    first = plans[0][1]()
-    # What the sketches of the folds share, where several responses have sketches of their own.
-    bases = None
-    if progress is not None and first is not None and first.response_rank:
-        bases = fold_bases(data.X, first, rows)
-
-    def search(plan: SketchPlan) -> Searched:
-        each = spec if progress is None else replace(spec, report=progress.part())
-        return _search(each, data, rows, plan, bases)
-
-    stop = progress.stop if progress is not None else lambda: None
-    parts = map_items(search, plans, _searches_at_once(spec, data, first, len(plans)), stop)
-    if progress is not None:
-        progress.end()
+    report = reporter(model)
+    constant = data.constant_responses(bool(model.fit_intercept))
+    varying, parts = np.flatnonzero(~constant), []
+    if len(varying):
+        parts += _search_varying(model, data, rows, varying, report)
+    if constant.any():
+        parts.append(_search(model, data, rows, np.flatnonzero(constant), None, None, report))
     fits: list[Any] = [fit for some, _ in parts for fit in some]
+    warn_of_empty_models(fits, constant)
+    _warn_of_edges([fit.pop("edge") for _, fit in fits], "classes" if classes else "targets")
     predictions = np.full((data.n_given, data.Y.shape[1]), np.nan)
-    longest = max(found["alphas"].shape[1] for _, found in fits)
-    warn_of_empty_models(fits, data.constant_responses(spec.terms.fit_intercept))
-    _warn_at_the_edge({int(columns[0]): found.pop("edge") for columns, found in fits}, classes)
-    for columns, found in fits:
-        predictions[data.rows[:, None], columns] = found.pop("predictions").T
-        _continue(found, longest)
+    longest = max(fit["alphas"].shape[1] for _, fit in fits)
+    for columns, fit in fits:
+        predictions[data.rows[:, None], columns] = fit.pop("predictions").T
+        _continue(fit, longest)
     used = next((sketch for *_, sketch in parts if sketch is not None), None)
-    return fits, predictions, data.original_sketch(used, spec.ready)
+    return fits, predictions, data.original_sketch(used, ready_sketch(model))
 
 
-def _searches_at_once(
-    spec: SearchSpecification, data: Prepared, sketch: Sketch | None, count: int
-) -> int:
-    """How many sketches to search at the same time: as many as there are threads, or one.
+def _search_varying(
+    model: PenaltySearch,
+    data: Prepared,
+    rows: RowSets,
+    columns: IntArray,
+    report: Watcher | None,
+) -> list[tuple[list[Fitted], Sketch | None]]:
+    """Search for the responses that vary, those with sketches of their own side by side.
 
     A single search cannot keep all cores busy: it waits for its slowest fold at every stage.
     """
-    threads, engine = thread_count(spec.n_jobs), active_engine()
-    alone = spec.device != CPU or data.in_blocks or (engine is not None and engine.remote)
-    if alone or sketch is None or count < max(2, threads):
-        return 1
-    return int(max(1, min(threads, KEPT_BYTES // (8 * FOLDS * sketch.rank * sum(sketch.shape)))))
+    first = first_sketch(model, data, columns[0])
+    groups = sketch_groups(model, first, columns)
+    if first is None or len(groups) == 1:
+        return [_search(model, data, rows, columns, first, None, report)]
+    # What the sketches of the folds share.
+    bases = fold_bases(data.X, first, rows)
+    searches = (2 if _may_do_without(model, data) else 1) * len(groups)
+    progress = SharedProgress(report, parts=searches)
+
+    def search_group(number: int) -> tuple[list[Fitted], Sketch | None]:
+        sketch = own_sketch(first, data, groups[number][0], number > 0)
+        return _search(model, data, rows, groups[number], sketch, bases, progress.part())
+
+    threads, engine = thread_count(model.n_jobs), active_engine()
+    alone = model.device != CPU or data.in_blocks or (engine is not None and engine.remote)
+    if alone or len(groups) < threads:
+        threads = 1
+    kept = 8 * FOLDS * first.rank * sum(first.shape)
+    threads = max(1, min(threads, KEPT_BYTES // kept))
+    parts = map_items(search_group, range(len(groups)), threads, progress.stop)
+    progress.end()
+    return parts
 
 
 def _search(
-    spec: SearchSpecification,
+    model: PenaltySearch,
     data: Prepared,
     rows: RowSets,
-    plan: SketchPlan,
+    columns: IntArray,
+    sketch: Sketch | None,
     bases: list[RowsBase] | None,
-) -> Searched:
+    report: Watcher | None,
+) -> tuple[list[Fitted], Sketch | None]:
     """Cross-validate the responses that share a sketch, and fit them at their choices."""
-    columns, make = plan
-    sketch = make()
-    alphas = spec.alphas if spec.spaces_alphas else check_alphas(spec.alphas) / data.penalty_unit
-    radii = data.radius_in_units(spec.radius)
-    if sketch is None and spec.sketch is not None:
-        radii = None
-    problem = problem_of(spec, data, columns, sketch, searching=True)
-    grid = Grid(alphas, spec.alpha_min_ratio, radii)
-    metrics: Any = tuple(dict.fromkeys((spec.scoring, "mse")))
-    found = searched(problem, grid, sketch, rows, metrics, bases if sketch is not None else None)
-    if spec.relaxed:
+    grid = Grid(model.alphas, model.alpha_min_ratio, data.radius_in_units(model.radius))
+    if grid.count is None:
+        grid = Grid(check_alphas(model.alphas) / data.penalty_unit, None, grid.radii)
+    if sketch is None and model.sketch is not None:
+        grid = Grid(grid.alphas, grid.alpha_min_ratio)
+    metrics: Any = tuple(dict.fromkeys((model.scoring, "mse")))
+    problem = problem_of(model, data, columns, sketch, report, searching=True)
+    found = search(problem, grid, sketch, rows, metrics, bases)
+    if model.relaxed:
         found = refitted(found, problem, metrics)
-    if sketch is not None and _may_do_without(spec, data):
-        rival = _on_all_of_x(spec, data, rows, columns, found)
+    if sketch is not None and _may_do_without(model, data):
+        rival = _on_all_of_x(model, data, rows, columns, found, report)
         found, sketch = (found, sketch) if rival is None else (rival, None)
     found.fits.warn_if_unsolved()
     fits = []
     for place, column in enumerate(columns.tolist()):
-        choices = {rule: found.best(spec.scoring, place, rule) for rule in ("min", "1se")}
-        used, response = choices[spec.selection], np.array([column])
-        search: dict[str, Any] = _grid_attributes(spec, data, found, place, column, choices)
-        search["edge"] = _at_the_edge(spec, data, found, place, column, choices["min"])
-        if sketch is None:
-            path = found.fit_on_all_rows(place, used, float(spec.tol))
-            fitted = fit_response(spec, data, response, None, used.alpha, path=path)
-        else:
-            scored, scaled = _radius_of_all(data, rows, found, place, used)
-            fitted = fit_response(spec, data, response, sketch, used.alpha, scaled)
-            features = found.n_nonzero[:, place, used.radius_index, used.alpha_index]
-            if empty_models(fitted)[0] and features.all():
-                fitted = fit_response(spec, data, response, sketch, used.alpha, scored)
-        fits.append((response, search | fitted))
+        attributes = _search_attributes(model, data, found, place, column)
+        used, response = found.best(model.scoring, place, model.selection), np.array([column])
+        known = found.fit_on_all_rows(place, used, float(model.tol))
+        radius = None if sketch is None else _radius_of_all(data, rows, found, place, used)
+        fit = fit_response(
+            model, data, response, sketch, used.alpha, radius, report=report, path=known
+        )
+        sizes = found.n_nonzero[:, place, used.radius_index, used.alpha_index]
+        if sketch is not None and empty_models(fit)[0] and sizes.all():
+            # The radius of more rows is a little larger, and leaves nothing.
+            scored = found.radius[:, place, used.radius_index, used.alpha_index]
+            radius = RadiusPolicy("given", float(scored.mean()))
+            fit = fit_response(model, data, response, sketch, used.alpha, radius, report=report)
+        fits.append((response, attributes | fit))
     return fits, sketch
 
 
 def _radius_of_all(
     data: Prepared, rows: RowSets, found: CrossValidation, response: int, used: Choice
-) -> tuple[RadiusPolicy, RadiusPolicy]:
-    """The radius that was scored, and that for all rows: a realised error is a length over rows."""
+) -> RadiusPolicy:
+    """The radius for all rows: a realised error is a length over rows, and folds have fewer."""
     if used.radius.kind != "realised":
-        return used.radius, used.radius
+        return used.radius
     scored = found.radius[:, response, used.radius_index, used.alpha_index]
-    all_of_them = data.row_weights.sum()
     trained = [row_set.all_weights(rows.n_samples).sum() for row_set in rows]
-    scales = np.sqrt(all_of_them / np.array(trained))
-    radii = float(np.mean(scored)), float(np.mean(scored * scales))
-    return RadiusPolicy("given", radii[0]), RadiusPolicy("given", radii[1])
+    scales = np.sqrt(data.row_weights.sum() / np.array(trained))
+    return RadiusPolicy("given", float(np.mean(scored * scales)))
 
 
-def _may_do_without(spec: SearchSpecification, data: Prepared) -> bool:
+def _may_do_without(model: PenaltySearch, data: Prepared) -> bool:
     """Whether no parameter asks for a sketch, or for penalties that take long without one."""
-    automatic = spec.sketch == "auto" and spec.spaces_alphas
-    plain = spec.radius is None and spec.device in (CPU, "auto")
+    automatic = model.sketch == "auto" and Grid(model.alphas).count is not None
+    plain = model.radius is None and model.device in (CPU, "auto")
     return automatic and plain and sparse.issparse(data.X)
 
 
 def _on_all_of_x(
-    spec: SearchSpecification,
+    model: PenaltySearch,
     data: Prepared,
     rows: RowSets,
     columns: IntArray,
     found: CrossValidation,
+    report: Watcher | None,
 ) -> CrossValidation | None:
     """The search of X itself, where models on an automatic sketch are small and clearly worse.
 
     A sketch keeps the directions in which X varies most, and the response's own. The few features
     that matter may lie outside of them, and the best model on the sketch is then a small one.
     """
-    best = found.best(spec.scoring)
-    at = (0, best.radius_index, best.alpha_index)
-    if found.interrupted or found.n_nonzero[:, *at].mean() > SMALL_MODEL:
+    best = found.best(model.scoring)
+    size = found.n_nonzero[:, 0, best.radius_index, best.alpha_index].mean()
+    if found.interrupted or size > SMALL_MODEL:
         return None
     # Shares of correct labels vary in jumps, and would lead the search to the smallest penalties.
-    problem = problem_of(spec, data, columns, None, searching=True)
-    metrics: Any = tuple(dict.fromkeys(("mse", spec.scoring)))
-    rival = searched(problem, Grid(spec.alphas, spec.alpha_min_ratio), None, rows, metrics)
-    if spec.relaxed:
+    metrics: Any = tuple(dict.fromkeys(("mse", model.scoring)))
+    problem = problem_of(model, data, columns, None, report, searching=True)
+    rival = search(problem, Grid(model.alphas, model.alpha_min_ratio), None, rows, metrics)
+    if model.relaxed:
         rival = refitted(rival, problem, metrics)
-    if rival.interrupted or not rival.clearly_better(found, spec.scoring):
+    if rival.interrupted or not rival.clearly_better(found, model.scoring):
         return None
     return rival
 
 
 def _folds(
-    spec: SearchSpecification,
-    data: Prepared,
-    target: Any,
-    groups: ArrayLike | None,
-    stratified: bool,
+    model: PenaltySearch, data: Prepared, target: Any, groups: Any, stratified: bool
 ) -> RowSets:
-    """Folds of the user's rows, without those dropped for their weight of zero."""
-    m, cv = data.n_given, spec.cv
+    """Folds of the rows that have weight; pairs of rows that the user gave may name the others."""
+    cv, used = model.cv, data.rows
+    target = None if target is None else np.asarray(target)[used]
+    groups = None if groups is None else np.asarray(groups)[used]
     if cv is None or isinstance(cv, int | np.integer):
-        count = FOLDS if cv is None else int(cv)
-        cv = shuffled_folds(count, target, stratified, spec.random_state)
-    rows = splitter_rows(cv, m, target, groups)
-    if len(data.rows) == m:
-        return rows
-    place = np.full(m, -1)
-    place[data.rows] = np.arange(len(data.rows))
-
-    def kept(numbers: IntArray) -> IntArray:
-        found = place[numbers]
-        return found[found >= 0]
-
-    sets = tuple(
-        RowSet(
-            kept(fold.removed),
-            kept(fold.test),
-            None if fold.weights is None else fold.weights[data.rows],
-        )
-        for fold in rows
-    )
-    judged = tuple(fold for fold in sets if len(fold.test))
-    if not judged or any(len(fold.removed) == len(data.rows) for fold in judged):
-        raise InvalidInputError(
-            "sample_weight is zero on every training or test row of a fold, but both are needed; "
-            "give weight to more rows, or use fewer folds."
-        )
-    return RowSets(len(data.rows), judged)
+        cv = shuffled_folds(FOLDS if cv is None else cv, target, stratified, model.random_state)
+    if hasattr(cv, "split") or len(used) == data.n_given:
+        return splitter_rows(cv, len(used), target, groups)
+    pairs = [
+        (row_set.train(data.n_given), row_set.test) for row_set in splitter_rows(cv, data.n_given)
+    ]
+    kept = [tuple(np.searchsorted(used, np.intersect1d(p, used)) for p in pair) for pair in pairs]
+    return splitter_rows(kept, len(used), target, groups)
 
 
-def _grid_attributes(
-    spec: SearchSpecification,
-    data: Prepared,
-    found: CrossValidation,
-    response: int,
-    column: int,
-    choices: dict[str, Choice],
+def _search_attributes(
+    model: PenaltySearch, data: Prepared, found: CrossValidation, place: int, column: int
 ) -> Attributes:
     """Attributes of the search for one response, and its out-of-fold predictions (1, r)."""
-    best, used = choices["min"], choices[spec.selection]
-    unit = float(data.y_units[column])
-    units = {"mse": unit * unit, "mae": unit}  # unit**2 raises where the square overflows
-    at = (response, best.radius_index)
-    values = {
+    choices = {rule: found.best(model.scoring, place, rule) for rule in ("min", "1se")}
+    best, used = choices["min"], choices[model.selection]
+    unit, at = float(data.y_units[column]), (place, best.radius_index)
+
+    def scores(name: Metric) -> FloatArray:
+        return found.scores[name][:, *at].T * unit ** SCORES[name].power
+
+    values: dict[str, Any] = {
         "alpha_min": best.alpha * data.penalty_unit,
         "alpha_1se": choices["1se"].alpha * data.penalty_unit,
         "alphas": found.alphas[at] * data.penalty_unit,
-        "mse_path": found.scores["mse"][:, *at].T * units["mse"],
-        "score_path": found.scores[spec.scoring][:, *at].T * units.get(spec.scoring, 1.0),
+        "mse_path": scores("mse"),
+        "score_path": scores(model.scoring),
         "n_nonzero_path": found.n_nonzero[:, *at].T,
-        "fold_share": found.support_share(response, used),
-        "predictions": unit * found.out_of_fold(as_rows(data.X), response, used),
+        "fold_share": found.support_share(place, used),
+        "predictions": unit * found.out_of_fold(as_rows(data.X), place, used),
     }
-    return {name: np.asarray(value)[None] for name, value in values.items()}
+    attributes = {name: np.asarray(value)[None] for name, value in values.items()}
+    remark: Any = None
+    if np.ptp(data.Y[:, column]) > 0 and terms_of(model).penalised(data.X.shape[1]).any():
+        remark = _edge(Grid(model.alphas).count is not None, best.alpha_index, values)
+    return attributes | {"edge": remark}
 
 
-def _warn_at_the_edge(edges: dict[int, Edge | None], classes: NDArray[Any] | None) -> None:
-    """Warn once per remark, and name all responses that it is about."""
-    reached = {column: edge for column, edge in edges.items() if edge is not None}
-    for remark, remedy in dict.fromkeys(edge[1:] for edge in reached.values()):
-        some = [column for column, edge in reached.items() if edge[1] == remark]
-        if len(some) > 1:
-            names = [repr(classes[[c]].tolist()[0]) if classes is not None else c for c in some]
-            listed = ", ".join(map(str, names[:MOST_NAMED]))
-            more = f" and {len(some) - MOST_NAMED} more" if len(some) > MOST_NAMED else ""
-            kind = "classes" if classes is not None else "targets"
-            best = f"the best penalty of {len(some)} of {len(edges)} {kind} ({listed}{more})"
-        else:
-            whose = ""
-            if len(edges) > 1:
-                own = classes is not None and f"class {classes[some].tolist()[0]!r}"
-                whose = f" of {own or f'target {some[0]}'}"
-            best = f"the best penalty{whose}, {reached[some[0]][0]:.3g},"
-        warn_user(GridEdgeWarning(f"{best} is {remark}{remedy}."))
-
-
-def _at_the_edge(
-    spec: SearchSpecification,
-    data: Prepared,
-    found: CrossValidation,
-    response: int,
-    column: int,
-    best: Choice,
-) -> Edge | None:
+def _edge(automatic: bool, index: int, values: dict[str, Any]) -> tuple[float, str] | None:
     """The best penalty and a remark, where it is at an end of a grid of at least three."""
-    at, index = (response, best.radius_index), best.alpha_index
-    alphas = found.alphas[at] * data.penalty_unit
-    if len(alphas) < 3 or 0 < index < len(alphas) - 1:
+    alphas, scores = values["alphas"], values["score_path"]
+    last = len(alphas) - 1
+    if last < 2 or 0 < index < last:
         return None
-    constant = np.ptp(data.Y[:, column]) == 0
-    if constant or not spec.terms.penalised(data.X.shape[1]).any():
-        return None
-    if _flat_end(index, alphas, found.scores[spec.scoring][:, *at].T):
-        return None
-    automatic = spec.spaces_alphas
-    remedy = ""
-    if index > 0:
-        remark = "the smallest of the grid, so a smaller one may be better; "
-        remedy = "lower alpha_min_ratio" if automatic else "add smaller penalties"
-    elif automatic:
-        remark = "the largest of the grid: no penalised feature makes predictions better"
-    elif not found.n_nonzero[:, *at].any():
-        remark = "so large, like all of the grid, that no feature is used; add smaller penalties"
-    else:
-        remark = "the largest of the grid, so a larger one may be better; add larger penalties"
-    return float(alphas[index]), remark, remedy
+    if index == 0:
+        if automatic:
+            remark = "the largest of the grid: no penalised feature makes predictions better"
+        else:
+            remark = "the largest of the grid, so a larger one may be better; add larger penalties"
+        if not (automatic or values["n_nonzero_path"].any()):
+            remark = "so large that, as on all of the grid, no feature is used; add smaller ones"
+        return float(alphas[0]), remark
+    tenfold = np.flatnonzero(alphas >= 10.0 * alphas[-1])
+    if len(tenfold):
+        # Where one ten times as large scores the same, the penalty no longer matters.
+        change = abs(float((scores[tenfold[-1]] - scores[-1]).mean()))
+        if change <= FLAT * scores[-1].std() / np.sqrt(scores.shape[1]):
+            return None
+    remedy = "lower alpha_min_ratio" if automatic else "add smaller penalties"
+    remark = f"the smallest of the grid, so a smaller one may be better; {remedy}"
+    return float(alphas[-1]), remark
 
 
-def _flat_end(index: int, alphas: FloatArray, scores: FloatArray) -> bool:
-    """Return whether the best penalty is the smallest, and one ten times as large scores the same.
-
-    The penalty then no longer matters, so smaller ones cannot be better. `scores` has shape
-    (n_alphas, n_folds).
-    """
-    larger = np.flatnonzero(alphas >= 10.0 * alphas[-1])
-    if index != len(alphas) - 1 or not len(larger):
-        return False
-    changes, last = scores[larger[-1]] - scores[-1], scores[-1]
-    # NaN, where that penalty was left out, is not flat.
-    return bool(abs(changes.mean()) <= FLAT * last.std() / np.sqrt(len(last)))
+def _warn_of_edges(edges: list[tuple[float, str] | None], kind: str) -> None:
+    """Warn once per remark, for all responses that it is about."""
+    reached = [edge for edge in edges if edge is not None]
+    for remark, count in Counter(remark for _, remark in reached).items():
+        best = f"the best penalty, {reached[0][0]:.3g},"
+        if len(edges) > 1:
+            best = f"the best penalty of {count} of {len(edges)} {kind}"
+        warn_user(GridEdgeWarning(f"{best} is {remark}."))
 
 
-def _continue(found: Attributes, count: int) -> None:
+def _continue(fit: Attributes, count: int) -> None:
     """Extend the grid of a response to `count` evenly spaced penalties, without scores.
 
     The search may have continued the grid of another response further.
     """
-    alphas = found["alphas"]
+    alphas = fit["alphas"]
     more = count - alphas.shape[1]
     if more == 0:
         return
     step = alphas[:, -1:] / alphas[:, -2:-1]
-    found["alphas"] = np.hstack([alphas, alphas[:, -1:] * step ** np.arange(1, more + 1)])
+    fit["alphas"] = np.hstack([alphas, alphas[:, -1:] * step ** np.arange(1, more + 1)])
     for name, unknown in (("mse_path", np.nan), ("score_path", np.nan), ("n_nonzero_path", 0)):
-        padding = ((0, 0), (0, more), (0, 0))
-        found[name] = np.pad(found[name], padding, constant_values=unknown)
+        fit[name] = np.pad(fit[name], ((0, 0), (0, more), (0, 0)), constant_values=unknown)

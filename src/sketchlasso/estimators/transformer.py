@@ -65,7 +65,7 @@ class SketchTransformer(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @reported(rounds=False)
+    @reported
     def fit(self, X: Any, y: Any = None) -> SketchTransformer:
         """Sketch X.
 

@@ -15,16 +15,9 @@ from sketchlasso.data import BlockMatrix, as_rows
 from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
 from sketchlasso.estimators.blocks import validated
-from sketchlasso.estimators.callbacks import (
-    CallbackSupport,
-    Watcher,
-    both,
-    progress_callback,
-    reported,
-    round_reporter,
-)
+from sketchlasso.estimators.callbacks import CallbackSupport, Watcher, reported, reporter
+from sketchlasso.estimators.fit import Prepared, prepare
 from sketchlasso.estimators.parameters import check_values
-from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.checks import check_enough_rows, copied_columns, listed
 from sketchlasso.inference.error_control import Assumption, error_control, grid_step
 from sketchlasso.instances import complementary_pairs
@@ -157,7 +150,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    @reported(rounds=True)
+    @reported
     def fit(self, X: Any, y: Any) -> StabilitySelection:
         """Select features on all half-samples.
 
@@ -205,7 +198,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         settings = Settings(
             tol=float(self.tol),
             n_threads=thread_count(self.n_jobs),
-            callback=both(progress_callback(self.verbose), round_reporter(self)),
+            callback=reporter(self),
         )
         terms = Terms(bool(self.fit_intercept), positive=bool(self.positive))
         problem = Problem(as_rows(data.X), data.Y, terms=terms, settings=settings)

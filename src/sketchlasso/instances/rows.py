@@ -103,7 +103,7 @@ def weighted_rows(weights: Any) -> RowSets:
     return RowSets(table.shape[-1], tuple(sets))
 
 
-def shuffled_folds(count: int, target: Any, stratified: bool, random_state: Any) -> Any:
+def shuffled_folds(count: Any, target: Any, stratified: bool, random_state: Any) -> Any:
     """Return a KFold or StratifiedKFold that shuffles: neighbouring rows of a file are often alike.
 
     Stratified folds keep the shares of the classes in `target` (m,). Without a `random_state` the

@@ -1,7 +1,7 @@
 """From solved batches to results: scores, choices, influence, tables."""
 
+from sketchlasso.results.certificate import FullCertificate, certify
 from sketchlasso.results.choices import Choice, CrossValidation
-from sketchlasso.results.full_data import FullCertificate, certify
 from sketchlasso.results.leave_one_out import LeaveOneOut, leave_one_out
 from sketchlasso.results.models import LinearModels, linear_models, tidy_table
 from sketchlasso.results.path import Path

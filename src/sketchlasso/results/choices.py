@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.instances import RowSets
 from sketchlasso.results.models import LinearModels
-from sketchlasso.results.path import NUMBERS, Path
+from sketchlasso.results.path import Path
 from sketchlasso.results.radius import RadiusPolicy
 from sketchlasso.results.reprs import Screen, Shown, search_screen
-from sketchlasso.results.scores import Metric, averaged_predictions, greater_is_better
+from sketchlasso.results.scores import SCORES, Metric, averaged_predictions
 from sketchlasso.solvers import Status
 from sketchlasso.types import FloatArray, IntArray
 
@@ -72,11 +72,12 @@ class CrossValidation(Shown):
         at = [response * path.alphas.shape[2] + choice.alpha_index]
         if not path.relative_gap[at[0]] <= tol:
             return None
+        numbers = ("primal", "dual", "null", "n_iter", "status", "radius")
         return replace(
             path,
             models=path.models.of(np.array(at)),
             alphas=np.full((1, 1, 1), choice.alpha),
-            **{name: getattr(path, name)[at] for name in NUMBERS},
+            **{name: getattr(path, name)[at] for name in numbers},
         )
 
     def _screen(self) -> Screen:
@@ -143,11 +144,11 @@ class CrossValidation(Shown):
 
     def mean(self, metric: Metric | None = None) -> FloatArray:
         """Mean score (responses, radii, alphas) over the folds; NaN for points left out."""
-        return mean_of(self._of(metric))
+        return mean_of(self.scores[metric or self.first_metric])
 
     def standard_error(self, metric: Metric | None = None) -> FloatArray:
         """Standard error (responses, radii, alphas) of the mean over the folds."""
-        return standard_error_of(self._of(metric))
+        return standard_error_of(self.scores[metric or self.first_metric])
 
     def best(
         self,
@@ -171,37 +172,43 @@ class CrossValidation(Shown):
             the folds.
         """
         if not isinstance(rule, str) or rule not in ("min", "1se"):
-            raise InvalidInputError(f"rule={rule!r} is unknown; choose 'min' or '1se'")
-        name = metric or self.first_metric
-        sign = -1.0 if greater_is_better(name) else 1.0
-        values = self._of(name)[:, response]
-        cost = sign * mean_of(values)
+            raise unaccepted("rule", rule, "'min' or '1se'")
+        values = self._costs(metric)[:, response]
+        cost = mean_of(values)
         if max_nonzero is not None:
             small = self.n_nonzero[:, response].mean(axis=0) <= max_nonzero
-            small &= np.isfinite(cost)
-            if not small.any():
+            if not (small & np.isfinite(cost)).any():
                 raise InvalidInputError(
                     f"max_nonzero={max_nonzero!r} was given, but no model of the grid is that "
-                    "small; add larger penalties"
+                    "small; add larger penalties."
                 )
             cost = np.where(small, cost, np.inf)
-        if not np.isfinite(cost).any():
-            # No score is defined, as R2 of a constant response: any penalty is as good.
-            return Choice(float(self.alphas[response, 0, 0]), self.radii[0], 0, 0)
+        # Where no score is defined, as R2 of a constant response, any penalty is as good.
+        cost = np.where(np.isnan(cost), np.inf, cost)
+        lowest = float(cost.min())
         # Scores that differ by rounding only are a tie: the larger penalty is chosen.
-        lowest = np.nanmin(cost)
-        tied = cost <= lowest + TIE * _size(name, cost, lowest)
-        radius_index, alpha_index = np.unravel_index(np.argmax(tied), cost.shape)
-        if rule == "1se":
-            error = standard_error_of(values)[radius_index, alpha_index]
-            line = cost[radius_index]
-            alpha_index = np.flatnonzero(line <= line[alpha_index] + error)[0]
-        return Choice(
-            alpha=float(self.alphas[response, radius_index, alpha_index]),
-            radius=self.radii[radius_index],
-            alpha_index=int(alpha_index),
-            radius_index=int(radius_index),
-        )
+        tied = cost <= lowest + (TIE * self._scale(cost, metric) if np.isfinite(lowest) else 0.0)
+        radius, alpha = np.unravel_index(int(np.argmax(tied)), cost.shape)
+        if rule == "1se" and np.isfinite(lowest):
+            error = standard_error_of(values)[radius, alpha]
+            alpha = np.argmax(cost[radius] <= cost[radius, alpha] + error)
+        penalty = float(self.alphas[response, radius, alpha])
+        return Choice(penalty, self.radii[radius], int(alpha), int(radius))
+
+    def _scale(self, cost: FloatArray, metric: Metric | None) -> float:
+        """The size relative to which differences of costs are ties.
+
+        Scores without a unit are at most one. An error has the unit of y, and the error of an exact
+        fit is rounding: only next to the error of the worst model is it seen to be small.
+        """
+        if SCORES[metric or self.first_metric].greater_is_better:
+            return max(1.0, abs(float(cost.min())))
+        return float(np.abs(cost[np.isfinite(cost)]).max())
+
+    def _costs(self, metric: Metric | None) -> FloatArray:
+        """Scores, of which smaller ones are better (folds, responses, radii, alphas)."""
+        name = metric or self.first_metric
+        return -self.scores[name] if SCORES[name].greater_is_better else self.scores[name]
 
     def clearly_better(self, other: CrossValidation, metric: Metric) -> bool:
         """Whether the best point of the first response beats that of another search.
@@ -209,17 +216,13 @@ class CrossValidation(Shown):
         By more than the standard error of the difference, in the metric and in the squared error:
         among the shares of correct labels at many penalties, some look better by chance.
         """
+        mine, theirs = self.best(metric), other.best(metric)
         for name in dict.fromkeys((metric, "mse")):
-            gain = other._costs_at_best(name, metric) - self._costs_at_best(name, metric)
+            gain = other._costs(name)[:, 0, theirs.radius_index, theirs.alpha_index]
+            gain = gain - self._costs(name)[:, 0, mine.radius_index, mine.alpha_index]
             if not gain.mean() > standard_error_of(gain):
                 return False
         return True
-
-    def _costs_at_best(self, name: Metric, metric: Metric) -> FloatArray:
-        """Scores (folds,) at the best point by a metric, signed so that smaller is better."""
-        best = self.best(metric)
-        sign = -1.0 if greater_is_better(name) else 1.0
-        return sign * self.scores[name][:, 0, best.radius_index, best.alpha_index]
 
     def support_share(self, response: int, choice: Choice) -> FloatArray:
         """Share (n,) of the folds in which a feature has a part, at a grid point."""
@@ -232,9 +235,6 @@ class CrossValidation(Shown):
         """Instances (folds,) of the models of all folds at (response, radius, alpha)."""
         shape = self.fits.shape
         return np.ravel_multi_index(at, shape[1:]) + np.arange(shape[0]) * np.prod(shape[1:])
-
-    def _of(self, metric: Metric | None) -> FloatArray:
-        return self.scores[metric or self.first_metric]
 
 
 def judged(
@@ -266,18 +266,6 @@ def standard_error_of(values: FloatArray) -> FloatArray:
     count = known.sum(axis=0)
     squares = np.where(known, (values - mean_of(values)) ** 2, 0.0).sum(axis=0)
     return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1) / np.maximum(count, 1)))
-
-
-def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
-    """The size relative to which differences of costs are ties.
-
-    Scores without a unit are at most one. An error has the unit of y, and the error of an exact
-    fit is rounding: only next to the error of the worst model is it seen to be small.
-    """
-    if greater_is_better(metric):
-        return max(1.0, abs(lowest))
-    finite = cost[np.isfinite(cost)]
-    return max(abs(lowest), float(finite.max(initial=0.0)))
 
 
 def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:

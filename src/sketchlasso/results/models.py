@@ -57,21 +57,15 @@ def linear_models(
         On the scale of the sketch.
     transform : ColumnTransform
         What the sketch did to the columns.
-    X : array, sparse matrix or BlockMatrix of shape (m, n)
-        The data that were sketched, neither centred nor scaled.
+    X : array, sparse matrix or BlockMatrix of shape (m, n), or None
+        The data that were sketched, neither centred nor scaled. They are not needed for a sketch
+        that centres, on all rows with weights of one.
     """
-    if X.shape[0] != problems.rows.n_samples or X.shape[1] != coef.shape[1]:
+    if X is not None and X.shape != (problems.rows.n_samples, coef.shape[1]):
         raise InvalidInputError(
             f"X has shape {X.shape} but the problems were built for "
             f"({problems.rows.n_samples}, {coef.shape[1]}); pass the X that was sketched"
         )
-    return models_of(problems, coef, transform, X)
-
-
-def models_of(
-    problems: ProblemSet, coef: SparseRows, transform: ColumnTransform, X: Any
-) -> LinearModels:
-    """See :func:`linear_models`; X may be None where :func:`knows_means` holds."""
     original = transform.unscale(coef)
     if knows_means(problems, transform):
         # Means of all rows are those that the sketch has subtracted.

@@ -1,14 +1,13 @@
-"""What is to be fitted (`Problem`, `Grid`), what comes out (`Path`), and fits on X itself."""
+"""What is to be fitted (`Problem`, `Grid`), and what comes out (`Path`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from sketchlasso.data import as_responses
 from sketchlasso.errors import unaccepted
@@ -16,15 +15,16 @@ from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
 from sketchlasso.problem.dual import Bounds
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
-from sketchlasso.results.full_data import FullCertificate, certify_with_bound
+from sketchlasso.results.certificate import FullCertificate, certify
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius import RadiusLike, RadiusPolicy, given_radius
 from sketchlasso.results.reprs import Screen, Shown, path_screen
-from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.types import FloatArray, IntArray
 
+# Points of a grid: numbers of their responses, radii and penalties, each (p,).
+Points: TypeAlias = "tuple[IntArray, IntArray, IntArray]"
 # A smaller gap of the full problem takes more products with X and changes no conclusion.
 FULL_TOL = 1e-4
 # With an intercept, and every feature penalised alike.
@@ -65,50 +65,13 @@ class Grid:
     @property
     def count(self) -> int | None:
         """How many penalties to space automatically; None where they are given."""
-        number = isinstance(self.alphas, int | np.integer)
         if isinstance(self.alphas, bool | np.bool_):
             raise unaccepted("alphas", self.alphas, "a number of penalties or a list of them")
-        return int(self.alphas) if number else None  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, eq=False)
-class Fits(Bounds):
-    """Solved instances as models of X, one row per instance."""
-
-    models: LinearModels
-    primal: FloatArray  # (B,): of the problem that was solved, the sketched or the full one
-    dual: FloatArray  # (B,)
-    null: FloatArray  # (B,): objective at w = 0
-    n_iter: IntArray  # (B,): inner iterations spent
-    status: IntArray  # (B,): values of Status
-    radius: FloatArray  # (B,): radius that every instance was solved with
-    seconds: float  # spent in the solver, the search for radii included
-
-    def warn_if_unsolved(self) -> None:
-        """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
-        warn_of_ending(self.status, self.relative_gap)
-
-
-# Arrays of fits with one number per instance.
-NUMBERS = ("primal", "dual", "null", "n_iter", "status", "radius")
-
-
-def join_fits(parts: Sequence[Fits]) -> Fits:
-    """Fits of several parts one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    return Fits(
-        models=LinearModels(
-            coef=sparse.csr_array(sparse.vstack([part.models.coef for part in parts])),
-            intercept=np.concatenate([part.models.intercept for part in parts]),
-        ),
-        seconds=sum(part.seconds for part in parts),
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in NUMBERS},
-    )
+        return int(self.alphas) if isinstance(self.alphas, int | np.integer) else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Path(Shown, Fits):
+class Path(Shown, Bounds):
     """Linear models for responses x radii x alphas, alphas fastest.
 
     Where they were fitted on several row sets, those vary slowest.
@@ -134,10 +97,18 @@ class Path(Shown, Fits):
         Time in the solver.
     """
 
+    models: LinearModels
     alphas: FloatArray
     radii: tuple[RadiusPolicy, ...]
+    radius: FloatArray
+    primal: FloatArray
+    dual: FloatArray
+    null: FloatArray
+    n_iter: IntArray
+    status: IntArray
     terms: Terms
     proved: bool
+    seconds: float
     column_scales: FloatArray | None = None  # (n,): those of the sketch, if it has any
 
     def _screen(self) -> Screen:
@@ -168,12 +139,16 @@ class Path(Shown, Fits):
         responses, radii, alphas = self.alphas.shape
         return len(self.status) // self.alphas.size, responses, radii, alphas
 
+    def warn_if_unsolved(self) -> None:
+        """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
+        warn_of_ending(self.status, self.relative_gap)
+
     def certificate(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> FullCertificate:
         """How far models of all rows are from the optimum of the full problem.
 
-        It takes a few products with X. Without a sketch `relative_gap` is that distance already.
+        It takes a few products with X. Without a sketch the solver has proved it already.
 
         Parameters
         ----------
@@ -186,22 +161,24 @@ class Path(Shown, Fits):
         -------
         FullCertificate
         """
+        if self.proved:
+            return FullCertificate(self.primal, self.dual, self.null)
         Y = as_responses(y, X.shape[0])
         each = self.alphas.size // Y.shape[1]
-        return certify_with_bound(
+        return certify(
             X,
             np.repeat(Y, each, axis=1) if Y.shape[1] > 1 else Y,
             self.models.coef,
             self.alphas.ravel(),
-            terms=self.terms,
+            penalty_factor=self.terms.penalty_factor,
             sample_weight=sample_weight,
-            # The bounds that the solver of the full problem has proved hold for these models.
-            bound=self.dual if self.proved else None,
+            fit_intercept=self.terms.fit_intercept,
+            positive=self.terms.positive,
         )
 
 
 def fit_exact(problem: Problem, grid: Grid, rows: RowSets) -> Path:
-    """Solve the problems on X itself for every row set."""
+    """Solve every penalty of a grid on X itself, for every row set."""
     settings, radius = problem.full_settings, given_radius(grid.radii)
     if grid.count is None:
         given = check_alphas(grid.alphas)
@@ -231,34 +208,15 @@ def exact_path(found: ExactSolution, alphas: FloatArray, terms: Terms, radius: f
     """Solutions on X itself with their penalties (responses, alphas)."""
     return Path(
         models=LinearModels(found.coef, found.intercept),
+        alphas=alphas[:, None],
+        radii=(RadiusPolicy("given", radius),),
+        radius=np.full(len(found.primal), radius),
         primal=found.primal,
         dual=found.dual,
         null=found.null,
         n_iter=found.n_iter,
         status=found.status,
-        radius=np.full(len(found.primal), radius),
-        seconds=found.seconds,
-        alphas=alphas[:, None],
-        radii=(RadiusPolicy("given", radius),),
         terms=terms,
         proved=radius == 0.0,
-    )
-
-
-def sketched_path(
-    fits: Fits,
-    alphas: FloatArray,
-    radii: tuple[RadiusPolicy, ...],
-    problem: Problem,
-    sketch: Sketch,
-) -> Path:
-    """Fits on a sketch with their penalties (responses, radii, alphas)."""
-    terms = problem.terms.scaled(sketch.column_scales)
-    return Path(
-        **vars(fits),
-        alphas=alphas,
-        radii=radii,
-        terms=terms,
-        proved=False,
-        column_scales=sketch.column_scales,
+        seconds=found.seconds,
     )

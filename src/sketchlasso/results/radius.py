@@ -20,18 +20,10 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from sketchlasso.data import DataMatrix, ImplicitRows
-from sketchlasso.data.entries import (
-    Moments,
-    centred_product,
-    dense_product,
-    is_sparse,
-    rows_of,
-    strips,
-)
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.instances import ProblemSet
 from sketchlasso.sketches import Sketch
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray
 
 RadiusLike: TypeAlias = "float | str | RadiusPolicy"
 # Multiples of the realised radius that cross-validation chooses from: text likes more of the
@@ -39,9 +31,8 @@ RadiusLike: TypeAlias = "float | str | RadiusPolicy"
 SEARCHED = (0.1, 0.3, 1.0, 3.0)
 EVALUATIONS = 4
 SETTLED = 0.05
-# Coefficients multiplied with X at a time; more where each time is a pass over blocks.
-COLUMNS = 64
-BLOCK_COLUMNS = 512
+# Entries of coefficients or errors that are held at a time.
+ENTRIES = 2**24
 # Slope of the search function where no second point is known, and the slopes to be expected.
 FIRST_SLOPE = -1.0 / 0.7
 STEEPEST, FLATTEST = -3.0, -0.5
@@ -76,9 +67,9 @@ class RadiusPolicy:
             return f"{self.factor:g}"
         return self.kind if self.factor == 1.0 else f"{self.factor:g}*{self.kind}"
 
-    def level(self, sketch: Sketch, realised: float) -> float:
-        """The radius on a sketch, given the realised radius."""
-        unit = {"given": 1.0, "spectral": sketch.radius, "realised": realised}
+    def level(self, sketch: Sketch) -> float:
+        """The radius on a sketch; zero where it is realised, which no sketch tells alone."""
+        unit = {"given": 1.0, "spectral": sketch.radius, "realised": 0.0}
         return self.factor * unit[self.kind]
 
     @classmethod
@@ -86,29 +77,21 @@ class RadiusPolicy:
         """Read ``0.5``, ``"spectral"``, ``"realised"``, ``"0.3*spectral"``, ``"2*realised"``."""
         if isinstance(value, RadiusPolicy):
             return value
+        text, kind = str(value).replace(" ", ""), "given"
+        for name in ("spectral", "realised"):
+            if text == name or text.endswith(f"*{name}"):
+                text, kind = text[: -len(name) - 1] or "1", name
         try:
-            if not isinstance(value, str):
-                return cls._checked("given", float(value))
-            factor, star, name = value.replace(" ", "").rpartition("*")
-            if name == "spectral":
-                return cls._checked("spectral", float(factor) if star else 1.0)
-            if name == "realised":
-                return cls._checked("realised", float(factor) if star else 1.0)
-            return cls._checked("given", float(value))
-        except (TypeError, ValueError):
+            factor = float(text)
+        except ValueError:
+            factor = np.nan
+        if not 0 <= factor < np.inf:
             raise unaccepted(
                 "radius",
                 value,
                 "a number >= 0, 'spectral', 'realised' or a multiple such as '0.3*spectral'",
-            ) from None
-
-    @classmethod
-    def _checked(
-        cls, kind: Literal["given", "spectral", "realised"], factor: float
-    ) -> RadiusPolicy:
-        if not 0 <= factor < np.inf:
-            raise ValueError(factor)
-        return cls(kind, factor)
+            )
+        return cls(kind, factor)  # type: ignore[arg-type]
 
 
 def given_radius(radius: RadiusLike | Sequence[RadiusLike] | None) -> float:
@@ -128,11 +111,6 @@ def radius_policies(
 
     By default the number the sketch was given, or realised; multiples of it to `search` from.
     """
-    if sketch is not None and not isinstance(sketch, Sketch):
-        raise InvalidInputError(
-            f"sketch={repr(sketch)[:60]} was given, but a Sketch is needed; make one with "
-            "sketch(X, method=...), or pass None where the full problem will do."
-        )
     if radii is None:
         if sketch is not None and sketch.radius_kind == "given":
             return (RadiusPolicy("given", sketch.radius),)
@@ -151,92 +129,36 @@ def realised_error(
 ) -> FloatArray:
     """||(A - QP')w|| / ||w|| (b,) of coefficients w (b, n) of instances, on their training rows.
 
-    A is what was sketched. NaN where the coefficients are zero.
+    A is what was sketched. The mean over the training rows is taken out where there is an
+    intercept. NaN where the coefficients are zero.
     """
+    m, rows = A.shape[0], problems.rows
     errors = np.full(len(instances), np.nan)
-    lengths = np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
-    at_once = COLUMNS if A.X.local else BLOCK_COLUMNS
-    for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // at_once)):
-        if block.size:
-            with A.blas_limit():
-                missed = _error_lengths(sketch, A, problems, coef[block], instances[block])
-            errors[block] = missed / lengths[block]
+    used = np.flatnonzero(coef.multiply(coef).sum(axis=1))
+    at_once = max(1, ENTRIES // max(A.shape))
+    for start in range(0, len(used), at_once):
+        part = used[start : start + at_once]
+        w = coef[part].toarray().T
+        inside = np.asarray(sketch.P, dtype=np.float64).T @ w
+        with A.blas_limit():
+            if isinstance(sketch.Q, ImplicitRows):
+                missed = A.matmat(w - sketch.Q.W @ inside)
+            else:
+                missed = A.matmat(w) - np.asarray(sketch.Q) @ inside
+        for number, missing, own in zip(part, missed.T.astype(np.float64), w.T, strict=True):
+            weights = rows[int(problems.row_set[instances[number]])].all_weights(m)
+            if problems.fit_intercept:
+                missing = missing - weights @ missing / weights.sum()
+            errors[number] = np.sqrt(weights @ missing**2) / np.linalg.norm(own)
     return errors
-
-
-def _error_lengths(
-    sketch: Sketch, A: DataMatrix, problems: ProblemSet, coef: Any, instances: IntArray
-) -> FloatArray:
-    """||(A - QP')w|| (b,) over each instance's training rows, less their mean: one pass.
-
-    The mean is taken out where there is an intercept.
-    """
-    rows, row_set = problems.rows, problems.row_set[instances]
-    A.meter.count(coef.shape[0])
-    matrix = A.blocks
-    numbers, place = np.unique(row_set, return_inverse=True)
-    columns = tuple(np.flatnonzero(place == i) for i in range(len(numbers)))
-    scaled = A.transform.unscale(coef)
-    shift = A.transform.shift(scaled)
-    inside = np.asarray(coef @ np.asarray(sketch.P, dtype=np.float64)).T
-    factor: tuple[Any, Any]
-    if isinstance(sketch.Q, ImplicitRows):
-        factor, parts = A.inner_factor(sketch.Q.W), [None] * matrix.n_blocks
-    else:
-        factor, parts = (None, None), matrix.split(np.asarray(sketch.Q))
-    weights = [matrix.split(rows[int(i)].all_weights(rows.n_samples)) for i in numbers]
-    each = [(tuple(own[i] for own in weights), parts[i]) for i in range(matrix.n_blocks)]
-    shared = (scaled.T.tocsc(), shift, inside, *factor, columns)
-    found: Moments = matrix.run_sum(_moments_of_block, shared, each)
-    return np.sqrt(found.spread if problems.fit_intercept else found.about(0.0))
-
-
-def _moments_of_block(
-    entries: Any,
-    coef: Any,
-    shift: FloatArray,
-    inside: FloatArray,
-    V: Any,
-    V_shift: Any,
-    columns: tuple[IntArray, ...],
-    weights: tuple[FloatArray, ...],
-    Q: Any,
-) -> Moments:
-    """Moments of a block, some rows at a time: its errors are longer than its own rows."""
-    size = inside.shape[1]
-    found = Moments(np.zeros(size), np.zeros(size), np.zeros(size))
-    entries = entries.tocsr() if is_sparse(entries) else entries
-    for rows in strips(entries.shape[0], 1, size):
-        part = rows_of(entries, rows)
-        missed = dense_product(part, coef).astype(np.float64, copy=False)
-        missed -= shift
-        missed -= (centred_product(part, V, V_shift) if Q is None else Q[rows]) @ inside
-        found = found + _moments(missed, columns, tuple(own[rows] for own in weights))
-    return found
-
-
-def _moments(
-    missed: FloatArray, columns: tuple[IntArray, ...], weights: tuple[FloatArray, ...]
-) -> Moments:
-    """Moments of errors (r, b) whose columns have weights (r,) of their own."""
-    size = missed.shape[1]
-    found = Moments(np.zeros(size), np.zeros(size), np.zeros(size))
-    for own, chosen in zip(weights, columns, strict=True):
-        total = own.sum()
-        part = missed[:, chosen]
-        mean = own @ part / total if total > 0 else np.zeros(len(chosen))
-        found.weight[chosen] = total
-        found.mean[chosen] = mean
-        found.spread[chosen] = own @ (part - mean) ** 2
-    return found
 
 
 def search_radii(
     start: FloatArray,
     error_at: Callable[[FloatArray], FloatArray],
     evaluations: int = EVALUATIONS,
-) -> tuple[FloatArray, BoolArray]:
-    """Logarithms (b,) of the radii that equal the errors they lead to, and where there are errors.
+) -> FloatArray:
+    """The radii (b,) that equal the errors they lead to, found from a start (b,).
 
     A secant in x = log(radius) for h(x) = log(error at x) - x = 0, instance by instance. `error_at`
     maps radii (b,) to the wanted multiple of the errors (b,) at the solutions, NaN where the
@@ -256,4 +178,4 @@ def search_radii(
         x = x + np.where(live, -h / slope, TOO_LARGE if left else 0.0)
         if live.any() and (np.abs(h[live]) < SETTLED).all():
             break
-    return x, live
+    return np.exp(x)

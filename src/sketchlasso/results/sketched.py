@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,8 +28,8 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_items
 from sketchlasso.problem.terms import check_alphas, default_ratio
-from sketchlasso.results.models import knows_means, models_of
-from sketchlasso.results.path import Fits, Grid, Path, Problem, join_fits, sketched_path
+from sketchlasso.results.models import LinearModels, knows_means, linear_models
+from sketchlasso.results.path import Grid, Path, Points, Problem
 from sketchlasso.results.progress import SharedProgress
 from sketchlasso.results.radius import (
     RadiusPolicy,
@@ -37,14 +37,11 @@ from sketchlasso.results.radius import (
     realised_error,
     search_radii,
 )
+from sketchlasso.results.scores import Metric, held_out_scores
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.response import RowsBase, extend_rows, rows_base
-from sketchlasso.sketches.sketch import check_sketch_of
-from sketchlasso.solvers import Iterates, Settings, solve_or_raise
+from sketchlasso.solvers import Iterates, Settings, Solution, Status, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
-
-# Points of a grid: numbers of their responses, radii and penalties, each (p,).
-Points: TypeAlias = "tuple[IntArray, IntArray, IntArray]"
 
 # With a realised radius the l2 term shrinks with the penalty, and good penalties are small.
 REALISED_RATIO = 1e-3
@@ -124,7 +121,7 @@ def grid_on(
     if any(policy.kind == "spectral" for policy in policies):
         sketch = sketch.with_spectral_radius(problem.X)
     # At a realised radius the first features enter where they would without any radius.
-    levels = [policy.level(sketch, 0.0) for policy in policies]
+    levels = [policy.level(sketch) for policy in policies]
     ratio: ArrayLike | None = grid.alpha_min_ratio
     if ratio is None:
         usual = default_ratio(sketch.shape)
@@ -141,55 +138,51 @@ def grid_on(
 
 
 class _Part:
-    """The problems of one sketch, each with the radius that it keeps, and their solutions."""
+    """The problems of one sketch, each with the radius that it keeps, and their solutions.
+
+    Realised radii are found at the penalties `middle` (t,) of the responses.
+    """
 
     def __init__(
         self,
         problem: Problem,
         settings: Settings,
-        part: SketchedRows,
+        made: SketchedRows,
         policies: Sequence[RadiusPolicy],
-        alphas: FloatArray,
-        growth: int,
+        middle: FloatArray,
     ) -> None:
-        self.sketch, self.solver, self.settings = part.sketch, problem.solver, settings
-        Y = problem.Y if part.rows is None else problem.Y[part.rows]
-        X = problem.X if part.rows is None else problem.X[part.rows]
-        levels = [policy.level(self.sketch, 0.0) for policy in policies]
+        self.sketch, self.solver, self.settings = made.sketch, problem.solver, settings
+        self.row_sets, self.seconds = made.row_sets, 0.0
+        Y = problem.Y if made.rows is None else problem.Y[made.rows]
+        X = problem.X if made.rows is None else problem.X[made.rows]
         self.base = problems_of(
-            self.sketch, Y, problem.terms, alphas=alphas[..., :1], radii=levels, rows=part.row_sets
+            self.sketch,
+            Y,
+            problem.terms,
+            alphas=np.repeat(middle[:, None, None], len(policies), axis=1),
+            radii=[policy.level(self.sketch) for policy in policies],
+            rows=made.row_sets,
         )
-        factor = np.array(
-            [policy.factor if policy.kind == "realised" else 0.0 for policy in policies]
-        )
-        self.alphas, self.seconds = alphas, 0.0
-        if factor.any():
-            follows = np.flatnonzero(factor)
-            # In the middle of the grid, as it is before it goes on.
-            place = (alphas.shape[2] // growth - 1) // 2
-            realised = self._realised_radius(X, alphas[:, follows[0], place])
-            radius = np.where(
-                factor[self.base.radius_index] > 0,
-                factor[self.base.radius_index] * realised,
-                self.base.batch.radius,
-            )
+        realised = np.array([policy.factor * (policy.kind == "realised") for policy in policies])
+        if realised.any():
+            factor = realised[self.base.radius_index]
+            radius = np.where(factor > 0, factor * self._realised_radius(X), self.radius)
             self.base = replace(self.base, batch=replace(self.base.batch, radius=radius))
         # Only intercepts need X: its means over training rows that the sketch does not know.
         self.X = None if knows_means(self.base, self.sketch.transform) else X
-        # By number of instance and place: coefficients and dual point.
-        self._found: dict[int, dict[int, tuple[IntArray, FloatArray, FloatArray]]] = {}
-        self._lengths = np.linalg.norm(np.asarray(self.base.batch.P, dtype=np.float64), axis=1)
-        if self.base.batch.roots is not None:
-            self._lengths *= max(np.linalg.norm(root, 2) for root in self.base.batch.roots)
-        self._features: IntArray | None = None
-        self._floor = np.inf
+        # Of every path, by place: the coefficients and the dual point of what is solved.
+        self._solved: dict[int, dict[int, tuple[IntArray, FloatArray, FloatArray]]] = {}
+        self._features, self._floor = np.empty(0, dtype=np.intp), np.inf
 
-    def _realised_radius(self, X: Any, alphas: FloatArray) -> FloatArray:
-        """The realised radius (B,) of every row set and response, at a penalty (t,) of each."""
-        A = self.sketch.view(X)
-        radii = self.base.shape[2]
-        first = np.flatnonzero(self.base.radius_index == 0)
-        batch = replace(self.base.batch.take(first), alpha=alphas[self.base.response[first]])
+    @property
+    def radius(self) -> FloatArray:
+        """Radii of all paths: row sets x responses x radii."""
+        return self.base.batch.radius
+
+    def _realised_radius(self, X: Any) -> FloatArray:
+        """The realised radius of the row set and response of every path."""
+        A, first = self.sketch.view(X), np.flatnonzero(self.base.radius_index == 0)
+        batch = self.base.batch.take(first)
         settings = replace(self.settings, tol=max(self.settings.tol, RADIUS_TOL), callback=None)
         warm: Iterates | None = None
 
@@ -202,42 +195,38 @@ class _Part:
 
         typical = self.sketch.typical_error(A)
         if typical == 0:
-            return np.zeros(self.base.batch.n_instances)
-        x, _ = search_radii(np.full(len(first), typical), error_at, EVALUATIONS)
-        return np.repeat(np.exp(x), radii)
+            return np.zeros_like(self.radius)
+        found = search_radii(np.full(len(first), typical), error_at, EVALUATIONS)
+        return np.repeat(found, self.base.shape[2])
 
-    def solve(self, at: Points) -> Fits:
-        """Solve points of the grid for every row set, which vary slowest, from those before."""
+    def solve(self, at: Points, alphas: FloatArray) -> tuple[LinearModels, Solution, FloatArray]:
+        """Models, solutions and radii of points with penalties (p,) for every row set.
+
+        Row sets vary slowest. Each problem starts from the next larger penalty that is solved.
+        """
         (response, radius, place), (sets, t, radii, _) = at, self.base.shape
         path = (np.arange(sets)[:, None] * (t * radii) + response * radii + radius).ravel()
         places = np.tile(place, sets)
-        batch = replace(self.base.batch.take(path), alpha=np.tile(self.alphas[at], sets))
-        warm = self._start(path, places)
-        features = self._reachable(batch.alpha.min())
+        batch = replace(self.base.batch.take(path), alpha=np.tile(alphas, sets))
+        features, warm = self._reachable(batch.alpha.min()), self._start(path, places)
         if warm is not None:
             warm = replace(warm, coef=sparse.csr_array(warm.coef[:, features]))
+        factor = np.ascontiguousarray(batch.penalty_factor[..., features])
         found = solve_or_raise(
-            replace(
-                batch,
-                P=self._P,
-                penalty_factor=np.ascontiguousarray(batch.penalty_factor[..., features]),
-            ),
+            replace(batch, P=self._P, penalty_factor=factor),
             self.solver,
             self.settings,
             warm,
             path if warm is None else None,
         )
-        coef: Any = found.coef
-        coef = sparse.csr_array(
-            (coef.data, features[coef.indices], coef.indptr), (len(path), batch.n_features)
+        rows: Any = found.coef
+        coef: Any = sparse.csr_array(
+            (rows.data, features[rows.indices], rows.indptr), (len(path), batch.n_features)
         )
         for row, (number, here) in enumerate(zip(path.tolist(), places.tolist(), strict=True)):
             part = slice(coef.indptr[row], coef.indptr[row + 1])
-            self._found.setdefault(number, {})[here] = (
-                coef.indices[part],
-                coef.data[part],
-                found.dual_point[row],
-            )
+            solved = coef.indices[part], coef.data[part], found.dual_point[row]
+            self._solved.setdefault(number, {})[here] = solved
         problems = replace(
             self.base,
             batch=batch,
@@ -245,27 +234,17 @@ class _Part:
             y_mean=self.base.y_mean[path],
             left_out=self.base.left_out[path],
         )
-        seconds, self.seconds = found.seconds + self.seconds, 0.0
-        return Fits(
-            models=models_of(problems, coef, self.sketch.transform, self.X),
-            primal=found.primal,
-            dual=found.dual,
-            null=found.null,
-            n_iter=found.steps,
-            status=found.status,
-            radius=batch.radius,
-            seconds=seconds,
-        )
+        return linear_models(problems, coef, self.sketch.transform, self.X), found, batch.radius
 
     def _start(self, path: IntArray, places: IntArray) -> Iterates | None:
         """The solutions at the next larger penalties; None where there are none for some."""
         rows = []
         for number, place in zip(path.tolist(), places.tolist(), strict=True):
-            solved = self._found.get(number, {})
-            larger = [other for other in solved if other < place]
-            if not larger:
+            solved = self._solved.get(number, {})
+            larger = max((other for other in solved if other < place), default=None)
+            if larger is None:
                 return None
-            rows.append(solved[max(larger)])
+            rows.append(solved[larger])
         return Iterates(
             stack_rows([row[:2] for row in rows], self.base.batch.n_features),
             np.stack([row[2] for row in rows]),
@@ -277,11 +256,12 @@ class _Part:
 
         |a_j'u| <= ||a_j||, as dual points are no longer than 1. Most words of a text are too rare.
         """
-        if alpha >= self._floor and self._features is not None:
+        if alpha >= self._floor:
             return self._features
-        batch = self.base.batch
-        length = self._lengths
-        self._floor = AHEAD * alpha
+        batch, self._floor = self.base.batch, AHEAD * alpha
+        length = np.linalg.norm(np.asarray(batch.P, dtype=np.float64), axis=1)
+        if batch.roots is not None:
+            length *= max(np.linalg.norm(root, 2) for root in batch.roots)
         factor = np.atleast_2d(batch.penalty_factor).min(axis=0)
         with np.errstate(invalid="ignore"):  # 0 times inf
             reached = np.flatnonzero(length > self._floor * factor)
@@ -293,13 +273,16 @@ class _Part:
 
 def radius_on(problem: Problem, part: SketchedRows, policy: RadiusPolicy, alpha: float) -> float:
     """The radius of a policy on the rows of a sketch, at a penalty."""
-    alphas = np.full((1, 1, 1), alpha)
-    made = _Part(problem, problem.settings or Settings(), part, [policy], alphas, 1)
-    return float(made.base.batch.radius[0])
+    settings = problem.settings or Settings()
+    return float(_Part(problem, settings, part, [policy], np.array([alpha])).radius[0])
 
 
-class OnSketch:
-    """Solves points of a grid on a sketch, for every row set."""
+class SketchedPaths:
+    """Problems of a grid on a sketch, for every row set, solved a few points at a time.
+
+    The grid goes on to `growth` times its length. `bases` are the parts of the row sets' sketches
+    that do not depend on the response. Points that are never solved are LEFT_OUT.
+    """
 
     def __init__(
         self,
@@ -308,50 +291,129 @@ class OnSketch:
         sketch: Sketch,
         rows: RowSets,
         *,
-        searching: bool,
+        searching: bool = False,
         growth: int = 1,
         bases: Sequence[RowsBase] | None = None,
     ) -> None:
-        check_sketch_of(sketch, problem.X, problem.Y)
+        self._problem, self._rows = problem, rows
         self.policies = radius_policies(grid.radii, sketch, search=searching)
-        grids = grid_on(problem, grid, sketch, self.policies)
+        self.alphas = grid_on(problem, grid, sketch, self.policies)
+        expected, middle = len(rows) * self.alphas.size, (self.alphas.shape[2] - 1) // 2
         if growth > 1:
-            step, more = grids[..., -1:] / grids[..., -2:-1], (growth - 1) * grids.shape[2]
-            more_alphas = grids[..., -1:] * step ** np.arange(1, more + 1)
-            grids = np.concatenate([grids, more_alphas], axis=-1)
-        self.alphas = grids
-        self._problem, self._sketch = problem, sketch
+            step, more = self.alphas[..., -1:] / self.alphas[..., -2:-1], self.alphas.shape[2]
+            longer = self.alphas[..., -1:] * step ** np.arange(1, (growth - 1) * more + 1)
+            self.alphas = np.concatenate([self.alphas, longer], axis=-1)
         settings = problem.settings or Settings()
-        expected = len(rows) * grids.size // growth
-        self.bar = SharedProgress(settings.callback, expected)
-        parts = sketched_rows(problem, sketch, rows, self.policies, bases)
+        self.progress = SharedProgress(settings.callback, expected)
+        made = sketched_rows(problem, sketch, rows, self.policies, bases)
         # Solves of a few points each have less to do at once than there are cores.
-        self._aside = min(settings.n_threads, len(parts)) if settings.device == CPU else 1
+        self._threads = min(settings.n_threads, len(made)) if settings.device == CPU else 1
         # Features that cannot matter are left out here, so that the solver need not look for any.
         settings = replace(settings, screening=False)
-        if self._aside > 1:
+        if self._threads > 1:
             settings = replace(settings, n_threads=1)
-        self._growth = growth
-        make = partial(self._part, settings)
-        self._parts = map_items(make, parts, self._aside)
+        # A realised radius is the same wherever it is the first one that is asked for.
+        first = next((i for i, one in enumerate(self.policies) if one.kind == "realised"), 0)
+        part = partial(self._part, problem, settings, self.alphas[:, first, middle])
+        self._parts = map_items(part, made, self._threads)
+        self._scales = sketch.column_scales
+        self.shape = (len(rows), *self.alphas.shape)
+        self._numbers = np.arange(len(rows) * self.alphas.size).reshape(self.shape)
+        self._solved: list[tuple[IntArray, LinearModels, Solution, FloatArray]] = []
 
-    def _part(self, settings: Settings, part: SketchedRows) -> _Part:
-        settings = replace(settings, callback=self.bar.part())
-        return _Part(self._problem, settings, part, self.policies, self.alphas, self._growth)
+    def _part(
+        self, problem: Problem, settings: Settings, middle: FloatArray, made: SketchedRows
+    ) -> _Part:
+        settings = replace(settings, callback=self.progress.part())
+        return _Part(problem, settings, made, self.policies, middle)
 
-    def solve(self, at: Points) -> Fits:
+    def solve(self, at: Points) -> LinearModels:
         """Models of every row set at some points, row sets slowest."""
-        return join_fits(map_items(lambda part: part.solve(at), self._parts, self._aside))
+        solved = map_items(lambda part: part.solve(at, self.alphas[at]), self._parts, self._threads)
+        sets = np.cumsum([len(part.row_sets) for part in self._parts])[:-1]
+        numbers = np.split(self._numbers[:, *at], sets)
+        self._solved += [(own.ravel(), *one) for own, one in zip(numbers, solved, strict=True)]
+        return LinearModels(
+            sparse.csr_array(sparse.vstack([models.coef for models, *_ in solved])),
+            np.concatenate([models.intercept for models, *_ in solved]),
+        )
 
-    def path(self, fits: Fits, alphas: FloatArray) -> Path:
-        """Fits of all points with penalties (responses, radii, alphas)."""
-        return sketched_path(fits, alphas, self.policies, self._problem, self._sketch)
+    def scored(self, at: Points, metrics: tuple[Metric, ...]) -> dict[Metric, FloatArray]:
+        """Scores (folds, p) of some points on the held-out rows."""
+        X, Y, weights = self._problem.X, self._problem.Y, self._problem.weights
+        return held_out_scores(X, Y, weights, self.solve(at), at[0], self._rows, metrics)
+
+    def groups(self) -> list[list[int]]:
+        """All responses at once."""
+        return [list(range(self.shape[1]))]
+
+    def stage(self, place: int, responses: list[int]) -> IntArray:
+        """One penalty at a time."""
+        del responses
+        return np.array([place])
+
+    def ended(self, response: int) -> bool:
+        """Whether smaller penalties of a response change nothing, which is not known"""
+        del response
+        return False
+
+    def close(self, response: int, place: int) -> None:
+        """Nothing is held for single responses."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a callback has stopped a solve."""
+        return any((found.status == Status.INTERRUPTED).any() for *_, found, _ in self._solved)
+
+    def path(self, count: int) -> Path:
+        """What was solved of the first `count` penalties."""
+        if not self.interrupted:
+            self.progress.end()
+        where = np.concatenate([numbers for numbers, *_ in self._solved])
+        wanted = self._numbers[..., :count].ravel()
+
+        def spread_out(values: list[Any], unknown: float) -> Any:
+            joined = np.concatenate(values)
+            whole = np.full(self._numbers.size, unknown, dtype=joined.dtype)
+            whole[where] = joined
+            return whole[wanted]
+
+        solutions = [found for *_, found, _ in self._solved]
+        stacked: Any = sparse.vstack([models.coef for _, models, *_ in self._solved])
+        ones = (np.ones(len(where)), (where, np.arange(len(where))))
+        placed = sparse.csr_array(ones, (self._numbers.size, len(where)))[wanted] @ stacked.tocsr()
+        return Path(
+            models=LinearModels(
+                sparse.csr_array(placed),
+                spread_out([models.intercept for _, models, *_ in self._solved], np.nan),
+            ),
+            alphas=self.alphas[..., :count],
+            radii=self.policies,
+            radius=spread_out([radius for *_, radius in self._solved], np.nan),
+            primal=spread_out([one.primal for one in solutions], np.nan),
+            dual=spread_out([one.dual for one in solutions], np.nan),
+            null=spread_out([one.null for one in solutions], np.nan),
+            n_iter=spread_out([one.steps for one in solutions], 0),
+            status=spread_out([one.status for one in solutions], int(Status.LEFT_OUT)),
+            terms=self._problem.terms.scaled(self._scales),
+            proved=False,
+            seconds=sum(
+                [one.seconds for one in solutions] + [part.seconds for part in self._parts]
+            ),
+            column_scales=self._scales,
+        )
 
 
 def fit_sketched(
     problem: Problem, grid: Grid, sketch: Sketch, rows: RowSets, *, searching: bool = False
 ) -> Path:
     """Fit every point of a grid on every row set."""
-    solver = OnSketch(problem, grid, sketch, rows, searching=searching)
-    points = tuple(axis.ravel() for axis in np.indices(solver.alphas.shape, dtype=np.intp))
-    return solver.path(solver.solve(points), solver.alphas)  # type: ignore[arg-type]
+    solver = SketchedPaths(problem, grid, sketch, rows, searching=searching)
+    solver.solve(every_point(solver.alphas))
+    return solver.path(solver.alphas.shape[2])
+
+
+def every_point(alphas: FloatArray) -> Points:
+    """All points of a grid (responses, radii, alphas)."""
+    response, radius, place = (axis.ravel() for axis in np.indices(alphas.shape, dtype=np.intp))
+    return response, radius, place

@@ -232,7 +232,7 @@ def _realised(
             return factor * _realised_error(part, answers, columns)
 
         radius = radius.copy()
-        radius[searched] = np.exp(search_radii(radius[searched], error_at)[0])
+        radius[searched] = search_radii(radius[searched], error_at)
     return _solve(batch, question, radius, settings)
 
 

@@ -11,14 +11,12 @@ from tests.sentences import refusal
 from tests.workers import two_workers
 
 from sketchlasso import (
-    SketchTransformer,
     SqrtLasso,
     SqrtLassoClassifier,
     SqrtLassoClassifierCV,
     SqrtLassoCV,
     pivotal_alpha,
 )
-from sketchlasso.cluster import cluster
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.io import BlockMatrix
 
@@ -136,17 +134,6 @@ def test_the_automatic_sketch_of_few_features_loses_nothing(data):
     assert cut.full_gap_ < 1e-4
 
 
-def test_rows_as_coordinates(data):
-    X, y = data
-    for method in ("krylov", "response"):
-        model = SketchTransformer(5, method=method, random_state=0)
-        whole, cut = clone(model).fit(X, y), clone(model).fit(in_blocks(X), y)
-        product = whole.transform(X) @ whole.components_
-        np.testing.assert_allclose(
-            cut.transform(in_blocks(X)) @ cut.components_, product, rtol=1e-6, atol=1e-8
-        )
-
-
 def test_what_needs_all_of_x_is_refused(data):
     X, y = data
     blocks = in_blocks(X)
@@ -243,18 +230,6 @@ class TestDask:
         with pytest.raises(ValueError, match="X has 3 features"):
             model.predict(da.ones((4, 3)))
 
-    def test_columns_in_chunks_and_targets_in_columns(self, client):
-        da = pytest.importorskip("dask.array")
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((M, N))
-        Y = X[:, :2] + 0.1 * rng.standard_normal((M, 2))
-        far = da.from_array(X, chunks=(20, 10))
-        model = SqrtLasso(alpha=0.5, sketch="krylov", rank=8, random_state=0)
-        whole, cut = clone(model).fit(X, Y), clone(model).fit(far, da.from_array(Y, chunks=50))
-        predicted = cut.predict(far)
-        assert predicted.shape == (M, 2)
-        np.testing.assert_allclose(predicted.compute(), whole.predict(X), rtol=1e-6, atol=1e-6)
-
     def test_weights_and_groups_may_be_far_away_too(self, client, data):
         da = pytest.importorskip("dask.array")
         X, y = data
@@ -271,23 +246,6 @@ class TestDask:
             groups=da.from_array(groups, chunks=30),
         )
         alike(cut, whole, rtol=1e-5)
-
-    def test_coordinates_come_back_in_the_same_chunks(self, client, data):
-        X, _ = data
-        far = self.chunked(X)
-        model = SketchTransformer(5, method="krylov", random_state=0).fit(far)
-        found = model.transform(far)
-        assert found.chunks == (far.chunks[0], (5,))
-        np.testing.assert_allclose(found.compute(), model.transform(X), rtol=1e-8, atol=1e-10)
-
-    def test_a_cluster_around_the_call_is_used(self, client, data):
-        X, y = data
-        reports = []
-        with cluster(client, on_progress=lambda *what: reports.append(what)):
-            SqrtLasso(alpha=1.5, sketch="krylov", rank=8, radius=0.5, random_state=0).fit(
-                in_blocks(X), y
-            )
-        assert reports
 
 
 def _never():

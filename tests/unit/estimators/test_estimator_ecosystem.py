@@ -3,7 +3,6 @@
 import contextlib
 import pickle
 
-import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -20,7 +19,6 @@ from sketchlasso import (
     SqrtLassoClassifier,
     SqrtLassoClassifierCV,
     SqrtLassoCV,
-    sketch,
 )
 from sketchlasso.errors import InaccurateWarning
 
@@ -55,13 +53,6 @@ def test_pickled_models_predict_alike(model):
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 
-def test_clones_share_a_ready_sketch():
-    X, y = make()
-    ready = sketch(X, rank=4, center=True, random_state=0)
-    copy = clone(SqrtLasso(alpha=1.0, sketch=ready))
-    assert copy.sketch is ready and copy.fit(X, y).sketch_ is ready
-
-
 @pytest.mark.parametrize("model", models(), ids=repr)
 def test_clones_fit_alike_and_carry_nothing(model):
     X, y = make()
@@ -70,31 +61,6 @@ def test_clones_fit_alike_and_carry_nothing(model):
     assert not hasattr(copy, "coef_")
     assert copy.get_params().keys() == model.get_params().keys()
     np.testing.assert_allclose(copy.fit(X, target_for(model, y)).coef_, model.coef_, atol=1e-10)
-
-
-def test_a_ready_sketch_goes_through_clone_and_pickle():
-    X, y = make()
-    model = SqrtLasso(alpha=1.0, sketch=sketch(X, rank=4, center=True, random_state=0)).fit(X, y)
-    for other in (clone(model).fit(X, y), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-10)
-
-
-def test_workers_of_joblib_fit_alike():
-    X, y = make()
-    with joblib.parallel_config("threading", n_jobs=2):
-        found = joblib.Parallel()(
-            joblib.delayed(lambda alpha: SqrtLasso(alpha=alpha).fit(X, y).coef_)(alpha)
-            for alpha in (1.0, 2.0)
-        )
-    for alpha, coef in zip((1.0, 2.0), found, strict=True):
-        np.testing.assert_allclose(coef, SqrtLasso(alpha=alpha).fit(X, y).coef_, atol=1e-10)
-
-
-def test_threads_do_not_change_the_answer():
-    X, y = make()
-    options = {"alphas": 8, "sketch": "randomized", "rank": 4, "random_state": 0}
-    alone, many = (SqrtLassoCV(n_jobs=n, **options).fit(X, y) for n in (1, 3))
-    np.testing.assert_allclose(alone.coef_, many.coef_, atol=1e-8)
 
 
 def test_pipelines_and_searches():
@@ -209,15 +175,6 @@ def test_a_callback_can_end_the_solve(method):
         model.fit(X, y)
     assert recorder.heard == ["setup", "begin", "end", "teardown"]
     assert len(heard) == len(recorder.rounds) == 1
-
-
-def test_scikit_learn_s_progress_bar_shows_searches_over_our_models(capsys):
-    callbacks = pytest.importorskip("sklearn.callback")
-    pytest.importorskip("rich")
-    X, y = make()
-    search = GridSearchCV(SqrtLasso(), {"alpha": [1.0, 2.0]}, cv=2)
-    search.set_callbacks(callbacks.ProgressBar()).fit(X, y)
-    assert "SqrtLasso" in capsys.readouterr().out
 
 
 def test_scikit_learn_s_own_monitor_scores_the_fit():

@@ -123,35 +123,6 @@ def test_the_edge_of_the_grid_is_warned_of():
         assert SqrtLassoCV().fit(X[:, :1], 2.0 * X[:, 0] + 0.1 * noise).alpha_ < 1e-3
 
 
-@pytest.mark.filterwarnings("always::sketchlasso.errors.GridEdgeWarning")
-def test_penalties_that_leave_no_feature_are_called_too_large():
-    X, y = make()
-    with pytest.warns(GridEdgeWarning, match="no feature is used; add smaller penalties"):
-        SqrtLassoCV(alphas=[1000.0, 900.0, 800.0]).fit(X, y)
-
-
-def test_the_warning_names_the_response_at_the_edge():
-    X, y = make()
-    noise = np.random.default_rng(0).standard_normal(M)
-    with pytest.warns(GridEdgeWarning, match="penalty of target 1, 10,") as warned:
-        SqrtLassoCV(alphas=[10.0, 1.0, 0.1]).fit(X, np.c_[y, noise])
-    assert sum(one.category is GridEdgeWarning for one in warned) == 1
-    labels = np.array(["low", "mid", "top"])[np.digitize(noise, [-0.5, 0.5])]
-    listed = r"penalty of 3 of 3 classes \('low', 'mid', 'top'\) is"
-    with pytest.warns(GridEdgeWarning, match=listed) as warned:
-        SqrtLassoClassifierCV(alphas=[10.0, 8.0, 6.0], scoring="mse").fit(X, labels)
-    assert sum(one.category is GridEdgeWarning for one in warned) == 1
-
-
-def test_one_warning_names_ten_of_many_targets():
-    X, _ = make()
-    noise = np.random.default_rng(0).standard_normal((M, 12))
-    listed = r"of 12 of 12 targets \(0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more\) is so large"
-    with pytest.warns(GridEdgeWarning, match=listed) as warned:
-        SqrtLassoCV(alphas=[1000.0, 900.0, 800.0]).fit(X, noise)
-    assert sum(one.category is GridEdgeWarning for one in warned) == 1
-
-
 @pytest.mark.filterwarnings("error::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("factor", [0.0, np.inf])
 def test_a_penalty_without_effect_has_no_edge(factor):
@@ -167,14 +138,6 @@ def test_classifiers_choose_by_their_own_scores(scoring):
     assert model.score_path_.shape == (1, 8, 3)
     assert model.oof_decision_.shape == (M,)
     assert np.mean((model.oof_decision_ > 0) == (y > 0)) > 0.8
-
-
-def test_progress_is_written_when_asked(capsys):
-    X, y = make()
-    SqrtLasso(1.0, sketch="randomized", rank=5, verbose=2, random_state=0).fit(X, y)
-    assert "solved, worst gap" in capsys.readouterr().err
-    SqrtLasso(1.0, sketch="randomized", rank=5, random_state=0).fit(X, y)
-    assert capsys.readouterr().err == ""
 
 
 class Nonnegative(SqrtLasso):

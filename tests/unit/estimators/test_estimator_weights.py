@@ -77,14 +77,6 @@ def test_weights_times_any_number_lead_to_the_same_model(model):
         np.testing.assert_allclose(scaled.alpha_, as_given.alpha_ * np.sqrt(factor), rtol=1e-8)
 
 
-@pytest.mark.parametrize("alpha", ["pivotal", "rigorous", "rigorous-robust"])
-def test_equal_weights_of_any_size_are_no_weights(alpha):
-    X, y, _, _ = make()
-    plain = SqrtLasso(alpha).fit(X, y)
-    weighted = SqrtLasso(alpha).fit(X, y, sample_weight=np.full(M, 0.003))
-    np.testing.assert_array_equal(weighted.coef_, plain.coef_)
-
-
 def test_named_penalties_outweigh_noise_of_weighted_rows():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 40))
@@ -138,20 +130,6 @@ def test_weights_are_repetition_in_cross_validation(kind):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
 
 
-def test_weights_on_a_sketch_are_repetition_up_to_its_error():
-    # A sketch of repeated rows is another sketch: what agrees is what both approximate.
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 5)) @ rng.standard_normal((5, 40))
-    X += 0.01 * rng.standard_normal(X.shape)
-    y = X[:, 0] + rng.standard_normal(200)
-    weights = rng.integers(1, 4, size=200)
-    rows = np.repeat(np.arange(200), weights)
-    model = SqrtLasso(alpha=3.0, sketch="randomized", rank=8, random_state=0)
-    weighted = model.fit(X, y, sample_weight=weights).predict(X)
-    repeated = model.fit(X[rows], y[rows]).predict(X)
-    assert np.linalg.norm(weighted - repeated) <= 0.01 * np.linalg.norm(repeated - y.mean())
-
-
 def test_a_class_without_weight_is_refused_in_words():
     X, y, _, _ = make()
     labels = np.where(y > np.median(y), "up", "down")
@@ -159,16 +137,6 @@ def test_a_class_without_weight_is_refused_in_words():
         for method in (None, "randomized"):
             with pytest.raises(ValueError, match=r"one class only, .*'up'"):
                 kind(sketch=method).fit(X, labels, sample_weight=labels == "up")
-
-
-def test_a_ready_sketch_takes_rows_of_weight_zero():
-    X, y, weights, _ = make()
-    keep = weights > 0
-    ready = sketch(X, method="exact", center=True)
-    found = SqrtLasso(alpha=1.0, sketch=ready, radius=0.0).fit(X, y, sample_weight=weights)
-    full = SqrtLasso(alpha=1.0, sketch=None, standardize=False)
-    full.fit(X[keep], y[keep], sample_weight=weights[keep])
-    np.testing.assert_allclose(found.coef_, full.coef_, atol=1e-5)
 
 
 @pytest.mark.parametrize("method", [None, "exact"])

@@ -73,43 +73,6 @@ def test_ctrl_c_ends_a_fit_whenever_it_comes(kind):
     assert done.stderr == ""
 
 
-def interrupting(number):
-    """A profiler that raises where a signal handler would: as Numba looks up a result's type."""
-    seen = 0
-
-    def profile(frame, event, argument):
-        nonlocal seen
-        if event == "call" and frame.f_code.co_name == "_numba_unpickle":
-            seen += 1
-            if seen == number:
-                sys.setprofile(None)
-                raise KeyboardInterrupt
-
-    return profile
-
-
-def test_what_a_signal_handler_raises_in_a_kernel_comes_out():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 12))
-    sketch = sl.sketch(X, rank=6, random_state=0)
-    problems = sl.build_problems(sketch, X[:, 0] + rng.standard_normal(40), alphas=40)
-    # Kernels of other solvers return no arrays to Python.
-    settings = sl.Settings(n_threads=1)
-    solve_for_size(problems.batch, 3, settings)
-    interrupted = 0
-    for number in range(1, 1000):
-        sys.setprofile(interrupting(number))
-        try:
-            solve_for_size(problems.batch, 3, settings)
-        except KeyboardInterrupt:
-            interrupted += 1
-        else:
-            break
-        finally:
-            sys.setprofile(None)
-    assert interrupted == number - 1 > 10
-
-
 def make():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 20))

@@ -94,7 +94,7 @@ def test_the_best_point_and_the_one_standard_error_rule(digits):
         == result.mean("accuracy")[0, top.radius_index, top.alpha_index]
     )
     assert result.mean("accuracy").max() > 0.95
-    with pytest.raises(InvalidInputError, match="rule='max' is unknown; choose 'min' or '1se'"):
+    with pytest.raises(InvalidInputError, match="rule must be 'min' or '1se', not 'max'"):
         result.best(rule="max")
 
 
@@ -116,19 +116,6 @@ def test_several_responses_are_judged_separately(digits):
     alone = cross_validate(found, X, X[:, 20], cv=KFold(3), alphas=4, settings=TIGHT)
     np.testing.assert_allclose(both.scores["mse"][:, 1], alone.scores["mse"][:, 0], rtol=1e-3)
     assert both.best(response=1).alpha == pytest.approx(alone.best().alpha)
-
-
-def test_changing_a_held_out_response_never_changes_that_folds_coefficients(digits):
-    X, y = digits
-    found = sketch(X, rank=10, random_state=0)
-    rows = splitter_rows(KFold(5), len(y))
-    other = y.copy()
-    other[rows[2].test] = np.random.default_rng(0).normal(size=len(rows[2].test))
-    options = {"rows": rows, "alphas": [3.0, 1.0]}
-    one = solve(build_problems(found, y, **options).batch, settings=TIGHT)
-    two = solve(build_problems(found, other, **options).batch, settings=TIGHT)
-    fold = slice(4, 6)
-    np.testing.assert_allclose(one.coef.toarray()[fold], two.coef.toarray()[fold], atol=1e-7)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -179,17 +166,6 @@ def test_the_table_has_one_row_per_instance(digits):
     assert {len(column) for column in table.values()} == {12}
     assert set(table["status"]) == {"solved"}
     assert table["row_set"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
-
-
-def test_intercepts_take_the_means_of_the_sketch_where_all_rows_train(digits, monkeypatch):
-    X, y = digits
-    found = sketch(X, rank=8, center=True, random_state=0)
-    problems = build_problems(found, y, alphas=2)
-    coef = solve(problems.batch).coef
-    expected = y.mean() - (X @ coef.T.toarray()).mean(axis=0)
-    monkeypatch.setattr("sketchlasso.results.models._training_means", None)
-    models = linear_models(problems, coef, found.transform, X)
-    assert np.allclose(models.intercept, expected, rtol=0, atol=1e-12)
 
 
 def test_bad_input_is_one_sentence(digits):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import Lasso
-from sklearn.model_selection import KFold, RepeatedKFold
+from sklearn.model_selection import KFold
 
 from sketchlasso import (
     Settings,
@@ -16,8 +16,7 @@ from sketchlasso import (
     certify,
     cross_validate,
 )
-from sketchlasso.errors import InaccurateWarning, InvalidInputError
-from sketchlasso.exact import Descent
+from sketchlasso.errors import InaccurateWarning
 from sketchlasso.results.choices import IN_A_ROW, decided
 from sketchlasso.solvers import StopSolve
 
@@ -58,18 +57,6 @@ def test_a_rise_that_five_folds_show_by_chance_decides_nothing():
     error = rise[:, -1].std(ddof=1) / np.sqrt(5)
     assert error < rise[:, -1].mean() < 2.0 * error
     assert not decided(10.0 + rise)
-
-
-@pytest.mark.parametrize("seed", [5043, 5074, 5129])
-def test_a_search_on_few_rows_does_not_end_at_a_local_minimum(seed):
-    rng = np.random.default_rng(seed)
-    X, w = rng.standard_normal((1060, 300)), np.zeros(300)
-    w[rng.permutation(300)[:5]] = rng.standard_normal(5)
-    y = X @ w + 1.5 * rng.standard_normal(1060)
-    X, y = X[:60], y[:60]
-    found = SqrtLassoCV(cv=KFold(5)).fit(X, y)
-    whole = SqrtLassoCV(cv=KFold(5), alphas=found.alphas_).fit(X, y)
-    assert found.alpha_ == pytest.approx(whole.alpha_)
 
 
 def test_labels_that_do_not_get_clearly_worse_do_not_lead_a_search_on():
@@ -133,23 +120,6 @@ def test_what_the_search_solves_is_certified_on_the_training_rows():
         predicted = found.models.predict(X[row_set.test], rows)
         errors = ((y[row_set.test, None] - predicted) ** 2).mean(axis=0)
         np.testing.assert_allclose(errors, found.scores["mse"][fold, 0, 0, solved])
-
-
-def test_small_data_are_searched_on_one_thread(monkeypatch):
-    X, y = make()
-    used = []
-    original = Descent.__init__
-
-    def counted(self, *args):
-        used.append(args[5])
-        original(self, *args)
-
-    monkeypatch.setattr(Descent, "__init__", counted)
-    settings = Settings(tol=1e-4, n_threads=2)
-    cross_validate(None, X, y, alphas=5, settings=settings)
-    monkeypatch.setattr("sketchlasso.results.search.FEW_ENTRIES", X.size - 1)
-    cross_validate(None, X, y, alphas=5, settings=settings)
-    assert used == [1, 2]
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_matrix])
@@ -222,32 +192,9 @@ def test_responses_end_on_their_own():
     assert (together.n_nonzero[:, 2] == 0).all()
 
 
-def test_responses_in_groups_are_responses_at_once(monkeypatch):
-    X, Y = make(t=5)
-    at_once = cross_validate(None, X, Y, alphas=20)
-    monkeypatch.setattr("sketchlasso.exact.solve.WHOLE_BYTES", 0)
-    monkeypatch.setattr("sketchlasso.results.search.CHAINS_AT_ONCE", 12)
-    held = []
-    original = Descent.forget
-
-    def counted(self, row_set, response):
-        held.append(len(self._chains))
-        original(self, row_set, response)
-
-    monkeypatch.setattr(Descent, "forget", counted)
-    grouped = cross_validate(None, X, Y, alphas=20)
-    assert max(held) <= 12
-    # The stages differ, and with them how far a search goes beyond its end.
-    both = np.isfinite(grouped.scores["mse"]) & np.isfinite(at_once.scores["mse"])
-    assert both.mean() > 0.8
-    np.testing.assert_allclose(grouped.scores["mse"][both], at_once.scores["mse"][both], rtol=1e-4)
-    tried = both.all(axis=0)
-    np.testing.assert_allclose(grouped.alphas[tried], at_once.alphas[tried], rtol=1e-6)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
-    monkeypatch.setattr("sketchlasso.results.search.FEW_ENTRIES", 0)
+    monkeypatch.setattr("sketchlasso.results.full_data.FEW_ENTRIES", 0)
     X, Y = make(t=4)
     found = SqrtLassoCV(alphas=30, n_jobs=threads).fit(X, Y)
     alone = SqrtLassoCV(alphas=30, n_jobs=1).fit(X, Y)
@@ -255,38 +202,10 @@ def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
     np.testing.assert_array_equal(found.mse_path_, alone.mse_path_)
 
 
-def test_rows_held_out_twice_get_the_mean_prediction():
-    X, y = make()
-    cv = RepeatedKFold(n_splits=4, n_repeats=2, random_state=0)
-    found = cross_validate(None, X, y, cv=cv, alphas=10)
-    row = 7
-    holding = [number for number, part in enumerate(found.rows) if row in part.test]
-    assert len(holding) == 2
-    a, best = found.alphas.shape[2], found.best().alpha_index
-    each = [found.models.predict(X[[row]], np.array([n * a + best]))[0, 0] for n in holding]
-    assert found.predictions[row, 0] == pytest.approx(np.mean(each))
-
-
-def test_rows_never_held_out_have_no_prediction():
-    X, y = make()
-    parts = list(KFold(5).split(X))[:2]
-    found = cross_validate(None, X, y, cv=parts, alphas=8)
-    held_out = np.concatenate([test for _, test in parts])
-    known = np.isfinite(found.predictions[:, 0])
-    np.testing.assert_array_equal(np.flatnonzero(known), np.sort(held_out))
-
-
 def test_one_penalty_is_the_largest():
     X, y = make()
     found = cross_validate(None, X, y, alphas=1)
     assert found.alphas.shape == (1, 1, 1) and found.n_nonzero.sum() == 0
-
-
-def test_bad_numbers_of_penalties_are_refused():
-    X, y = make()
-    for bad in (0, -3):
-        with pytest.raises(InvalidInputError, match="at least 1"):
-            cross_validate(None, X, y, alphas=bad)
 
 
 def test_features_without_a_penalty_and_excluded_ones():

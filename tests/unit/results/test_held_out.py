@@ -7,7 +7,6 @@ from sklearn.model_selection import KFold, RepeatedKFold
 
 from sketchlasso import cross_validate, sketch
 from sketchlasso.io import BlockMatrix
-from sketchlasso.results.scores import is_sum
 
 M, N = 80, 15
 
@@ -35,7 +34,6 @@ def test_scores_are_those_in_memory(data, cv, weighted):
     whole = judged(X, y, metrics, cv=cv, sample_weight=weights)
     cut = judged(blocks, y, metrics, cv=cv, sample_weight=weights)
     for metric in metrics:
-        assert is_sum(metric)
         np.testing.assert_allclose(cut.scores[metric], whole.scores[metric], rtol=1e-6, atol=1e-9)
     assert cut.predictions.shape == (M, 1)
     np.testing.assert_allclose(cut.predictions, whole.predictions, rtol=1e-5, atol=1e-6)
@@ -49,7 +47,6 @@ def test_a_score_that_ranks_rows_keeps_their_predictions(data):
     X, blocks, y = data
     whole = judged(X, y, ("auc", "mse"), cv=3)
     cut = judged(blocks, y, ("auc", "mse"), cv=3)
-    assert not is_sum("auc")
     np.testing.assert_allclose(cut.scores["auc"], whole.scores["auc"], rtol=1e-6)
 
 

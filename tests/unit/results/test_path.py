@@ -82,24 +82,6 @@ def test_bad_input_is_one_sentence(data, found):
         sqrt_lasso_path(X, y, found, sample_weight=np.ones(3))
 
 
-def test_without_a_sketch_the_full_problem_is_solved(data):
-    X, y = data
-    path = sqrt_lasso_path(X, y, alphas=3)
-    same = sqrt_lasso_path(X, y, None, alphas=3)
-    np.testing.assert_array_equal(path.models.coef.toarray(), same.models.coef.toarray())
-    assert (path.radius == 0).all() and (path.relative_gap <= 2e-4).all()
-
-
-@pytest.mark.parametrize("solve", [sqrt_lasso_path, lambda X, y, f: cross_validate(f, X, y)])
-def test_a_method_s_name_is_no_sketch(data, solve):
-    assert "but a Sketch is needed" in refusal(InvalidInputError, solve, *data, "randomized")
-
-
-def test_leave_one_out_asks_for_a_sketch(data):
-    said = refusal(InvalidInputError, leave_one_out, None, *data, alpha=1.0)
-    assert 'pass sketch(X, method="exact", center=True)' in said
-
-
 @pytest.mark.parametrize("size", [1e255, 1e-255])
 def test_responses_whose_squares_are_no_doubles_are_refused(data, size):
     X, y = data[0], size * np.linspace(-1.0, 1.0, len(data[0]))

@@ -10,7 +10,6 @@ from tests.workers import two_workers
 
 import sketchlasso as sl
 from sketchlasso.cluster import cluster
-from sketchlasso.engine import complementary_pairs
 from sketchlasso.errors import InvalidInputError
 
 FINE = sl.Settings(tol=1e-10)
@@ -102,17 +101,6 @@ def test_cross_validation(case, weighted):
     assert a.best().radius == b.best().radius
 
 
-def test_cross_validation_of_halves_and_several_responses():
-    X, y = data("dense")
-    Y = np.column_stack([y, -y + X[:, 7]])
-    blocks, ours, theirs = sketches(X, y, CUTS["seven"], "randomized")
-    rows = complementary_pairs(len(y), 2, random_state=0)
-    call = {"cv": rows, "alphas": 4, "radii": "realised", "settings": FINE}
-    a = sl.cross_validate(ours, blocks, Y, **call)
-    b = sl.cross_validate(theirs, X, Y, **call)
-    assert close(a.scores["mse"], b.scores["mse"])
-
-
 @pytest.mark.parametrize("rows", [None, np.array([149, 3, 60])], ids=["all", "some"])
 def test_leave_one_out(case, rows):
     X, y, blocks, ours, theirs = case
@@ -125,27 +113,6 @@ def test_leave_one_out(case, rows):
     np.testing.assert_array_equal(a.features_gained, b.features_gained)
 
 
-def test_rows_whose_deletion_leaves_a_direction_empty():
-    # Only row 7 has the last feature: without it the downdate is not safe.
-    X, y = data("dense", n=6)
-    X[:, 5] = 0.0
-    X[7, 5] = 50.0
-    blocks, ours, theirs = (
-        cut(X, CUTS["seven"]),
-        sl.sketch(cut(X, CUTS["seven"]), rank=6, method="exact"),
-        sl.sketch(X, rank=6, method="exact"),
-    )
-    rows = np.array([3, 7, 20])
-    a = sl.leave_one_out(ours, blocks, y, alpha=0.1, rows=rows, fit_intercept=False)
-    b = sl.leave_one_out(theirs, X, y, alpha=0.1, rows=rows, fit_intercept=False)
-    assert close(a.predictions, b.predictions, 1e-7)
-    folds = [(np.setdiff1d(np.arange(150), part), part) for part in ([7, 8, 9], [60, 61])]
-    call = {"cv": folds, "alphas": [0.1], "fit_intercept": False, "settings": FINE}
-    a = sl.cross_validate(ours, blocks, y, **call)
-    b = sl.cross_validate(theirs, X, y, **call)
-    assert close(a.predictions[[7, 8, 9, 60]], b.predictions[[7, 8, 9, 60]], 1e-7)
-
-
 def test_a_sketch_of_blocks_serves_data_in_memory_and_the_other_way_round():
     X, y = data("dense")
     blocks, ours, theirs = sketches(X, y, CUTS["two"], "randomized")
@@ -153,14 +120,6 @@ def test_a_sketch_of_blocks_serves_data_in_memory_and_the_other_way_round():
     wanted = sl.sqrt_lasso_path(X, y, theirs, **call).models.coef
     assert close(sl.sqrt_lasso_path(X, y, ours, **call).models.coef, wanted)
     assert close(sl.sqrt_lasso_path(blocks, y, theirs, **call).models.coef, wanted)
-
-
-def test_left_out_features_need_no_rows():
-    X, y = data("dense")
-    _, ours, theirs = sketches(X, y, CUTS["seven"], "randomized")
-    energies = ((X - X.mean(axis=0)) ** 2).sum(axis=0)
-    a, b = (sl.feature_problems(found, energies, alphas=2) for found in (ours, theirs))
-    assert close(a.batch.alpha, b.batch.alpha)
 
 
 def test_the_exact_problem_is_refused():
@@ -188,10 +147,3 @@ def test_dask_arrays_with_everything_on_workers(client, kind):
         assert close(found.scores["mse"], wanted.scores["mse"])
         assert close(found.models.predict(array), wanted.models.predict(X))
         assert close(sl.leave_one_out(ours, array, y, alpha=0.3).predictions, left.predictions)
-
-
-def test_a_dask_array_brings_its_own_workers():
-    pytest.importorskip("distributed")
-    X, _ = data("dense")
-    found = sl.sketch(dask_array(X, CUTS["two"]), rank=8, random_state=0)
-    assert np.isclose(found.radius, sl.sketch(X, rank=8, random_state=0).radius, rtol=1e-8)

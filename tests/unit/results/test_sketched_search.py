@@ -17,7 +17,6 @@ from sketchlasso import (
     sqrt_lasso_path,
 )
 from sketchlasso.errors import GridEdgeWarning
-from sketchlasso.results.choices import decided
 from sketchlasso.solvers import StopSolve
 
 COUNT = 48
@@ -127,22 +126,6 @@ def test_held_out_predictions_are_those_of_the_models():
     assert found.n_nonzero[fold][at[1:]] == np.count_nonzero(found.models.coef[[number]].toarray())
 
 
-def test_small_models_are_chosen_among_those_solved():
-    X, y = factors(2)
-    found = searched(X, y)
-    few = found.best(max_nonzero=3)
-    at = (0, few.radius_index, few.alpha_index)
-    assert np.isfinite(found.mean()[at])
-    assert found.n_nonzero[:, *at].mean() <= 3
-
-
-def test_penalties_that_are_given_are_all_solved():
-    X, y = factors(0)
-    found = cross_validate(sketched(X, y), X, y, alphas=np.geomspace(20, 0.02, 40), settings=LOOSE)
-    assert np.isfinite(found.scores["mse"]).all()
-    assert (found.status == Status.SOLVED).all()
-
-
 def test_smaller_penalties_are_left_out_once_the_search_is_decided():
     X, y = noise(5)
     found = searched(X, y)
@@ -201,17 +184,6 @@ def test_progress_never_falls_and_ends_at_its_total():
     assert answer[-1].solved == answer[-1].total
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_ends_the_search(threads):
-    X, y = factors(1)
-
-    def interrupt(progress):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        searched(X, y, settings=Settings(n_threads=threads, callback=interrupt))
-
-
 @pytest.mark.filterwarnings("ignore::sketchlasso.errors.InaccurateWarning")
 def test_a_callback_that_stops_ends_the_search_with_what_it_has():
     X, y = factors(1)
@@ -224,13 +196,6 @@ def test_a_callback_that_stops_ends_the_search_with_what_it_has():
     found = searched(X, y, settings=Settings(n_threads=1, callback=stop))
     assert (found.status == Status.INTERRUPTED).any()
     assert np.isfinite(found.mean()[0][found.best().radius_index, found.best().alpha_index])
-
-
-def test_decided_needs_the_given_number_of_penalties():
-    line = np.array([3.0, 1.0, 2.0, 2.5])
-    cost = line + 0.01 * np.arange(5)[:, None]
-    assert decided(cost, 2)
-    assert not decided(cost, 3)
 
 
 @pytest.mark.filterwarnings("error::sketchlasso.errors.GridEdgeWarning")

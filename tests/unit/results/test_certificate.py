@@ -148,43 +148,16 @@ def test_a_residual_that_unpenalised_features_explain_proves_no_false_bound(seed
     ("change", "message"),
     [
         ({"coef": np.ones(4)}, "coef has 4 columns but X has 30"),
-        ({"alpha": -1.0}, "alpha contains NaN or a negative value"),
-        ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\) but X has 50 rows"),
-        ({"sample_weight": np.zeros(50)}, "sample_weight is zero on every row"),
-        (
-            {"sample_weight": np.full(50, np.inf)},
-            "sample_weight must hold finite numbers >= 0, not inf",
-        ),
-        ({"penalty_factor": np.ones(3)}, r"penalty_factor has shape \(3,\) but X has 30 features"),
-        ({"penalty_factor": np.full(30, np.nan)}, "penalty_factor must hold numbers .*, not NaN"),
-        ({"alpha": np.inf}, "alpha must hold finite penalties, not inf"),
-        ({"alpha": np.nan}, "alpha contains NaN"),
-        ({"alpha": [1.0, 2.0]}, r"alpha has shape \(2,\) but coef has 1 rows"),
-        ({"coef": np.full(30, np.nan)}, "coef holds nan in row 0, column 0"),
-        ({"coef": np.r_[np.zeros(29), -np.inf]}, "coef holds -inf in row 0, column 29"),
-        ({"coef": ["a"] * 30}, "coef is no matrix of real numbers"),
+        ({"coef": np.full(30, np.nan)}, "coef holds nan for feature 0"),
         ({"coef": np.full(30, 1e308)}, "the objective of row 0 of coef is not finite"),
+        ({"coef": -np.ones(30), "positive": True}, "coef holds -1 for feature 0"),
+        ({"coef": np.ones(30), "penalty_factor": np.full(30, np.inf)}, "coef holds 1 for feature"),
+        ({"alpha": -1.0}, "alpha contains NaN or a negative value"),
+        ({"alpha": [1.0, 2.0]}, "alpha must be one finite number, or 1 of them"),
+        ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\) but X has 50 rows"),
         ({"X": np.full((50, 30), np.nan)}, "X contains NaN or infinity in column"),
-        (
-            {"X": sparse.csr_array(np.diag([np.inf] * 50)[:, :30])},
-            "X contains NaN or infinity in column",
-        ),
-        (
-            {"X": np.outer(np.sign(make(0)[1]), np.full(30, 1e308))},
-            r"the largest entry of X is 1e\+308",
-        ),
-        ({"y": np.full(50, np.nan)}, "y contains NaN or infinity"),
-        (
-            {"y": np.where(np.arange(50) % 2, 1.7e308, -1.7e308)},
-            r"the largest entry of y is 1.7e\+308",
-        ),
-        (
-            {"coef": np.ones(30), "penalty_factor": np.full(30, np.inf)},
-            "coef holds 1 in row 0, column 0, but penalty_factor is inf there",
-        ),
-        ({"y": np.ones(7)}, r"y has shape \(7,\)"),
         ({"y": np.ones((50, 2))}, "y holds 2 responses but coef has 1 rows"),
-        ({"coef": -np.ones(30), "positive": True}, "coef contains -1 but positive=True"),
+        ({"positive": "no"}, "positive must be True or False, not 'no'"),
     ],
 )
 def test_bad_input_is_one_sentence(change, message):
@@ -192,48 +165,3 @@ def test_bad_input_is_one_sentence(change, message):
     parts = {"X": X, "y": y, "coef": np.zeros(30), "alpha": 1.0} | change
     with pytest.raises(InvalidInputError, match=message):
         certify(**parts)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"coef": np.array([1 + 1j, 0.0])}, "coef has entries of type complex128"),
-        ({"coef": sparse.csr_array([[1j, 0.0]])}, "coef has entries of type complex128"),
-        ({"y": np.ones(4) + 1j}, "y has entries of type complex128"),
-        ({"X": np.ma.masked_greater(np.eye(4, 2), 0.5)}, "X has masked entries"),
-        ({"y": np.ma.masked_greater(np.arange(4.0), 2)}, "y has masked entries"),
-        ({"coef": np.ma.masked_greater([1.0, 0.0], 0)}, "coef has masked entries"),
-        ({"sample_weight": np.ones(4) + 1j}, "sample_weight has entries of type complex128"),
-        ({"sample_weight": "a"}, "sample_weight must be finite numbers >= 0, one per row, not 'a'"),
-        ({"alpha": "a"}, "alpha must be numbers >= 0, not 'a'"),
-        ({"alpha": 1j}, "alpha must be numbers >= 0, not 1j"),
-        ({"positive": "no"}, "positive must be True or False, not 'no'"),
-        ({"fit_intercept": "no"}, "fit_intercept must be True or False, not 'no'"),
-    ],
-)
-def test_what_is_no_real_number_is_refused_in_one_sentence(change, words):
-    given = {"X": np.eye(4, 2), "y": np.arange(4.0), "coef": [1.0, 0.0], "alpha": 1.0}
-    with pytest.raises(InvalidInputError, match=words):
-        certify(**given | change)
-
-
-def test_masked_arrays_without_masked_entries_are_arrays():
-    X, y = make(0)
-    coef = np.eye(1, X.shape[1])[0]
-    plain = certify(X, y, coef, 1.0)
-    masked = certify(np.ma.masked_array(X), np.ma.masked_array(y), coef, 1.0)
-    assert masked.primal == plain.primal and masked.dual == plain.dual
-
-
-def test_duplicate_entries_of_sparse_coefficients_and_columns_are_summed():
-    X, y = make(0, n=3)
-    twice = sparse.csr_array(([1.0, 5.0, -5.0], [0, 1, 1], [0, 3]), shape=(1, 3))
-    plain = certify(X, y, [1.0, 0.0, 0.0], 1.0)
-    assert certify(X, y, twice, 1.0).primal == pytest.approx(plain.primal, rel=1e-14)
-    whole = sparse.csr_array(X)
-    data, indices = np.append(whole.data, [5.0, -5.0]), np.append(whole.indices, [1, 1])
-    indptr = whole.indptr.copy()
-    indptr[-1] += 2
-    found = certify(sparse.csr_array((data, indices, indptr), X.shape), y, [1.0, 0.0, 0.0], 1.0)
-    assert found.primal == pytest.approx(plain.primal, rel=1e-14)
-    assert found.dual == pytest.approx(plain.dual, rel=1e-12)
