@@ -27,11 +27,8 @@ from sketchlasso.types import FloatArray, IntArray
 
 # Steps, exaggeration and momentum: groups find their places first, then nodes.
 STAGES = ((150, 12.0, 0.5), (150, 4.0, 0.8), (200, 1.5, 0.8))
-# Width of a cell, in widths of the kernel, and most cells per side.
+# Width of a cell, in widths of the kernel.
 CELL = 0.5
-MOST_CELLS = 512
-# Largest graph in which overlapping nodes are pushed apart, and in how many rounds.
-FEW, ROUNDS_APART = 2000, 60
 
 
 def force_layout(graph: Any, *, random_state: RandomState = 0) -> dict[str, FloatArray]:
@@ -85,7 +82,8 @@ def _linked_layout(
             places = places + move
             places -= places.mean(axis=0)
     places = _in_disc(places)
-    return _in_disc(_apart(places)) if nodes <= FEW else places
+    # In larger graphs there is no room.
+    return _in_disc(_apart(places)) if nodes <= 2000 else places
 
 
 def _in_disc(places: FloatArray) -> FloatArray:
@@ -102,7 +100,7 @@ def _apart(places: FloatArray) -> FloatArray:
     # Nodes that coincide have no direction to move in; golden angles give each its own.
     angles = np.pi * (3 - np.sqrt(5)) * np.arange(count)
     places = places + 1e-3 * least * np.column_stack([np.cos(angles), np.sin(angles)])
-    for _ in range(ROUNDS_APART):
+    for _ in range(60):
         i, j = spatial.cKDTree(places).query_pairs(least, output_type="ndarray").T
         if len(i) == 0:
             break
@@ -172,7 +170,7 @@ class _Grid:
         """Return the sum over j of q_ij (x_i - x_j) / (1 + |x_i - x_j|^2): shape (nodes, 2)."""
         low = places.min(axis=0)
         width = float((places.max(axis=0) - low).max())
-        cells = min(MOST_CELLS, max(32, 16 * int(np.ceil((width / CELL + 2) / 16))))
+        cells = min(512, max(32, 16 * int(np.ceil((width / CELL + 2) / 16))))
         cell = max(CELL, width / (cells - 2))
         if cells != self._cells or cell != CELL:
             self._prepare(cells, cell)

@@ -43,8 +43,6 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 from sketchlasso.warn import not_warning_of, warn_user
 
 Errors: TypeAlias = Literal["equal", "robust"]
-# An initial estimate with more coefficients than this share of the rows is not sparse.
-DENSE = 0.25
 
 
 def desparsified(
@@ -316,7 +314,7 @@ def _flagged(
     m = len(Z)
     short = np.sum(Z**2, axis=0) < 0.1 * np.abs(inner)
     loose = bounds > 1.01 * largest_score_penalty(n)  # that of a score is at most its penalty
-    dense = used > DENSE * m
+    dense = used > 0.25 * m
     flagged = np.asarray((bounds > 1e-3)[:, None] & ((short | loose)[:, None] | dense))
     dense &= flagged.any()
     if dense.any():

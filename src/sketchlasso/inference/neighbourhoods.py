@@ -35,9 +35,6 @@ from sketchlasso.storage import Parts
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows, is_number, is_whole
 from sketchlasso.warn import warn_user
 
-# Smallest p-value: zero would stand for "not tested".
-SMALLEST = 1e-300
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighbourhoods:
@@ -351,7 +348,7 @@ def _pair_tests(result: Neighbourhoods, columns: ColumnRows, rows: Any) -> Spars
     second = _entries(regressions.coef, place[pairs[:, 0]], pairs[:, 1])
     bridge = inner / m + squares[j] * first + squares[k] * second
     score = np.sqrt(m) * bridge / np.sqrt(squares[j] * squares[k])
-    p = np.maximum(2.0 * ndtr(-np.abs(score)), SMALLEST)
+    p = np.maximum(2.0 * ndtr(-np.abs(score)), 1e-300)  # zero stands for "not tested"
     both = np.concatenate([pairs, pairs[:, ::-1]])
     return sparse.csr_array((np.tile(p, 2), (both[:, 0], both[:, 1])), shape=(n, n))
 

@@ -18,9 +18,6 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray, is_number, is_whole
 
-# Penalties that are solved between two checks of the criterion.
-PENALTIES_AT_A_TIME = 4
-
 
 @dataclass(frozen=True, eq=False)
 class Assembled:
@@ -145,7 +142,7 @@ def select_by_stars(
     rows = [np.sort(rng.choice(m, size, replace=False)) for _ in range(n_subsamples)]
     criterion = np.full(len(path.alphas), np.nan)
     highest = 0.0
-    for part in gen_batches(len(path.alphas), PENALTIES_AT_A_TIME):
+    for part in gen_batches(len(path.alphas), 4):
         seen: list[list[IntArray]] = [[] for _ in range(part.stop - part.start)]
         for number, chosen in enumerate(rows):
             _, found = path.solve(path.X[chosen], path.alphas[part])
@@ -177,7 +174,7 @@ def _descend(path: PenaltyPath, value: Callable[[FloatArray], FloatArray]) -> Fl
     The smallest penalties take most of the time and are rarely chosen.
     """
     values = np.full(len(path.alphas), np.nan)
-    for part in gen_batches(len(path.alphas), PENALTIES_AT_A_TIME):
+    for part in gen_batches(len(path.alphas), 4):
         values[part] = value(path.alphas[part])
         if part.start > 0 and int(np.nanargmax(values)) < part.start:
             break

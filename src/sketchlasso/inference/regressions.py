@@ -31,8 +31,7 @@ from sketchlasso.solvers.solution import status_of, warn_of_ending
 from sketchlasso.storage import Parts
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
-# At most this many entries of correlations, and this many targets, are solved together.
-ENTRIES_PER_PART = 2**24
+# At most this many targets are solved together.
 TARGETS_PER_PART = 512
 # Vectors of the solutions, and their types.
 VECTORS = {"intercept": "f", "residual_norm": "f", "relative_gap": "f", "status": "i"}
@@ -191,7 +190,8 @@ class ColumnSolver:
         whole = len(predictors) == columns.n_features
         P = columns.P if whole else columns.P[predictors]
         count = grid.shape[1]
-        size = ENTRIES_PER_PART // (max(*P.shape, 1) * count)
+        # Correlations of at most 128 MiB at a time.
+        size = 2**24 // (max(*P.shape, 1) * count)
         parts = []
         for part in gen_batches(len(targets), int(np.clip(size, 1, TARGETS_PER_PART))):
             make = partial(self._solve_part, columns, P, predictors, targets[part], grid[part])

@@ -18,12 +18,6 @@ from sketchlasso.solvers import Settings
 from sketchlasso.storage import Parts
 from sketchlasso.types import FloatArray, IntArray, is_number
 
-# Largest penalty over the bound for pure noise. A smaller one leaves less bias and larger errors.
-SCORE_SHARE = 0.5
-# Columns that others explain need smaller penalties, down to this part of the largest one.
-SMALLEST_SHARE = 0.4
-# Largest ratio of an error to that of a column that is uncorrelated with the others.
-LARGEST_INFLATION = 5.0
 COLUMNS_AT_A_TIME = 1024
 
 
@@ -77,8 +71,11 @@ def about_mean(values: FloatArray) -> FloatArray:
 
 
 def largest_score_penalty(n: int) -> float:
-    """Penalty of the score of a column that is uncorrelated with the n - 1 others."""
-    return SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
+    """Penalty of the score of a column that is uncorrelated with the n - 1 others.
+
+    Half the bound for pure noise: a smaller one leaves less bias and larger errors.
+    """
+    return 0.5 * noise_quantile(max(n - 1, 1), FAILURE)
 
 
 def made_scores(
@@ -106,8 +103,9 @@ def made_scores(
         return Z
     penalty = np.full(len(features), float(largest_score_penalty(n) if automatic else alpha))
     if automatic:
-        # With few rows per column smaller penalties only fit the noise in a column.
-        least = max(SMALLEST_SHARE, 1.0 - 1.2 * m / n)
+        # Columns that others explain need smaller penalties, but with few rows per column those
+        # only fit the noise in a column.
+        least = max(0.4, 1.0 - 1.2 * m / n)
         penalty *= np.clip(1.0 / ridge_inflation(rows)[features], least, 1.0)
 
     def residuals(regressions: Nodewise) -> FloatArray:
@@ -125,7 +123,7 @@ def made_scores(
         solver = ColumnSolver(settings, progress=progress, parts=parts)
         Z = residuals(solver.solve(rows, penalty[:, None], features))
     while automatic:
-        over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
+        over = np.flatnonzero(_inflation(columns, features, Z) > 5.0)
         # A penalty above sqrt(m) changes no column.
         if len(over) == 0 or penalty[over].min() > np.sqrt(m):
             break

@@ -30,7 +30,6 @@ from sketchlasso.solvers import Settings, solve_for_size, solve_or_raise, strong
 from sketchlasso.topics.columns import WordColumns
 from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, SparseRows, is_whole
 
-AUTOMATIC = "auto"
 # Share of the radius at which more words than requested would enter at once.
 AUTOMATIC_SHARE = 0.7
 # Standard errors that the link of a word with the query must have. A link that comes from a few
@@ -38,9 +37,6 @@ AUTOMATIC_SHARE = 0.7
 EVIDENCE = np.sqrt(2.0)
 # Fewest documents to learn and to judge from.
 FEWEST_DOCUMENTS = 20
-# How many of the strongest words of a query have their links checked.
-FEWEST_CANDIDATES = 200
-CANDIDATES_PER_WORD = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +104,7 @@ def supported(
     last = min(size, batch.n_features - 1)
     if columns.n_documents < FEWEST_DOCUMENTS:
         return batch, automatic_radius(strongest_features(batch, last + 1, settings)[1])
-    most = max(FEWEST_CANDIDATES, CANDIDATES_PER_WORD * size)
+    most = max(200, 20 * size)  # words whose links are checked
     words, levels = strongest_features(batch, min(most, batch.n_features), settings)
 
     def kept(number: int) -> BoolArray:
@@ -153,7 +149,7 @@ class Question:
             raise unaccepted("n_words", n_words, "a whole number of at least 1")
         if alpha is not None and not (isinstance(alpha, int | float) and 0 < alpha < np.inf):
             raise unaccepted("alpha", alpha, "a positive number", "leave it out to have it chosen")
-        rule = AUTOMATIC if radius == AUTOMATIC else RadiusPolicy.parse(radius)
+        rule = "auto" if radius == "auto" else RadiusPolicy.parse(radius)
         return cls(int(n_words), None if alpha is None else float(alpha), rule, bool(positive))
 
 

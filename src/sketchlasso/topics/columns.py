@@ -12,9 +12,6 @@ from sketchlasso.kernels.columns import column_moments
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 
-# A column that varies by less than this share of its squares is constant up to rounding.
-CONSTANT = 1e-12
-
 
 @dataclass(frozen=True, eq=False)
 class WordColumns:
@@ -42,7 +39,7 @@ class WordColumns:
         scales = np.ones(n) if sketch.column_scales is None else sketch.column_scales
         squares = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
         spread = squares - m * means**2
-        varies = spread > CONSTANT * squares
+        varies = spread > 1e-12 * squares  # less is rounding
         lengths = np.sqrt(np.where(varies, spread, 0.0)) / scales
         units = np.where(varies, lengths, 1.0)
         P = np.where(varies, 1.0 / units, 0.0)[:, None] * np.asarray(sketch.P)

@@ -19,10 +19,6 @@ from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.word_images import WordImages, word_graph
 from sketchlasso.types import FloatArray, IntArray
 
-# Smaller communities come from a few rare words by chance.
-SMALLEST = 4
-DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?([T ].*)?")
-
 
 @dataclass(frozen=True, eq=False)
 class Topic:
@@ -172,7 +168,8 @@ def find_topics(
 
 def periods(values: Sequence[str]) -> tuple[str, ...]:
     """Return dates as years, or as months within two years; anything else unchanged."""
-    if not values or not all(DATE.fullmatch(value) for value in values):
+    date = re.compile(r"\d{4}-\d{2}(-\d{2})?([T ].*)?")
+    if not values or not all(map(date.fullmatch, values)):
         return tuple(values)
     digits = 7 if len({value[:4] for value in values}) <= 2 else 4
     return tuple(value[:digits] for value in values)
@@ -199,7 +196,7 @@ def _members(graph: Any, groups: IntArray) -> list[IntArray]:
     found = []
     for label in range(int(groups.max(initial=-1)) + 1):
         words = np.flatnonzero(groups == label)
-        if len(words) >= SMALLEST:
+        if len(words) >= 4:  # smaller ones come from a few rare words by chance
             found.append(words[np.argsort(-score[words], kind="stable")])
     return found
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sketchlasso.topics.answering import AUTOMATIC, Question
+from sketchlasso.topics.answering import FEWEST_DOCUMENTS, Question
 from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.judging import Quality, quality_of
 from sketchlasso.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sketchlasso.topics.imager import TopicImager
-
-RARE = 20  # in fewer documents, a word is in too few of each half to learn from
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +162,12 @@ def advice(image: TopicImage, question: Question, documents: int, rank: int, lar
     """
     if image.quality != "weak":
         return ""
-    if documents < RARE:
+    if documents < FEWEST_DOCUMENTS:  # too few in each half to learn from
         together = f", or ask for it together with {image.words[0]!r}" if image.words else ""
         return f"the word is in only {documents} documents: add documents{together}."
     if image.excluded:
         return "words were excluded: allow some of them again."
-    if question.radius != AUTOMATIC or question.alpha is not None:
+    if question.radius != "auto" or question.alpha is not None:
         return "radius or alpha were set: leave them to be chosen."
     if len(image.words) < 10:
         return f"the image has {len(image.words)} words: ask for 10."

@@ -32,9 +32,6 @@ Quality: TypeAlias = Literal["strong", "fair", "weak", "unknown"]
 STRONG, FAIR = 0.10, 0.01
 # Ridge penalty of the weights, for columns of length one.
 RIDGE = 1.0
-SEED = 0  # of the halves, so that judgements repeat
-# Words solved together.
-WORDS_PER_PART = 512
 
 
 def quality_of(share: float) -> Quality:
@@ -58,7 +55,7 @@ class HalfSample:
     def of(cls, seen: Any, unseen: Any, rank: int, scale: bool) -> HalfSample:
         """Sketch the weights (documents, words) of the seen documents alone."""
         size = min(rank, *seen.shape)
-        made = sketch(seen, rank=size, center=True, scale=scale, random_state=SEED)
+        made = sketch(seen, rank=size, center=True, scale=scale, random_state=0)
         columns = WordColumns.of(seen, made)
         return cls(columns, replace(columns, weights=sparse.csc_array(unseen)))
 
@@ -88,7 +85,7 @@ def split(weights: SparseRows, rank: int, scale: bool) -> tuple[HalfSample, ...]
     count = int(weights.shape[0])
     if count < FEWEST_DOCUMENTS:
         return ()
-    order = np.random.default_rng(SEED).permutation(count)
+    order = np.random.default_rng(0).permutation(count)
     first, second = (sparse.csc_array(weights[np.sort(part)]) for part in np.array_split(order, 2))
     return (
         HalfSample.of(first, second, rank, scale),
@@ -128,7 +125,7 @@ def image_halves(
     found = []
     for number, half in enumerate(halves):
         parts, count = [], len(half.seen.lengths)
-        for part in gen_batches(count, WORDS_PER_PART):
+        for part in gen_batches(count, 512):
             queries = Queries.single(np.arange(part.start, part.stop))
             parts.append(_answers(half, queries, question, solving(queries)).coef)
             if progress is not None:

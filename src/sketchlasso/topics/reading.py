@@ -32,7 +32,6 @@ TOKEN = (
     r"(?<![\wMARKS])(?!(?<=\w['\u2019])(?:ll|re|ve)\b)(?![\wMARKS]*_)(?=\d*[^\W\d_])"
     r"[\wMARKS]{2,}+(?!['\u2019]t\b)"
 )
-TITLE = 60  # characters of a title that a text begins with
 ENDINGS = (".txt", ".text", ".md", ".rst", ".tex", ".org", ".adoc", ".py")
 # The options that apply to each kind of source.
 KINDS = {
@@ -326,10 +325,10 @@ def _from_counts(path: Path, vocabulary: Any, titles: Names) -> Corpus:
 
 
 def _beginning(text: str) -> str:
-    """Return how a text begins, on one line."""
-    line = " ".join(text[: 4 * TITLE].split())
-    if len(line) > TITLE:
-        line = (line[: TITLE - 3].rpartition(" ")[0].rstrip() or line[: TITLE - 3]) + "..."
+    """Return how a text begins, on one line of at most 60 characters."""
+    line = " ".join(text[:240].split())
+    if len(line) > 60:
+        line = (line[:57].rpartition(" ")[0].rstrip() or line[:57]) + "..."
     return line
 
 
