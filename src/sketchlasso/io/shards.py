@@ -179,7 +179,6 @@ def read_shards(
     if not scans:
         raise InvalidInputError(f"{files[0]} and the other files hold no rows; give others.")
     for found in scans:
-        _check_response(found)
         _check_alike(scans[0], found)
     blocks = [
         ShardBlock(
@@ -387,41 +386,34 @@ SHARD_FORMATS: dict[str, tuple[Callable[[Path, Roles], Scan], Callable[[ShardBlo
 }
 
 
-def _check_response(found: Scan) -> None:
-    """Refuse responses that are not finite, or not as many as the rows."""
-    y = found.y
-    if y is not None and len(y) != found.rows:
+def _check_alike(first: Scan, scan: Scan) -> None:
+    """Refuse responses that do not fit the rows, and shards that do not make one matrix."""
+    y = scan.y
+    if y is not None and len(y) != scan.rows:
         raise InvalidInputError(
-            f"{found.path} has {found.rows} rows but y has {len(y)}; give one response per row."
+            f"{scan.path} has {scan.rows} rows but y has {len(y)}; give one response per row."
         )
     if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.argmin(np.isfinite(y).reshape(len(y), -1).all(axis=1)))
         raise InvalidInputError(
-            f"{found.path} holds NaN or infinity in the target of row {row + 1}, but every number "
+            f"{scan.path} holds NaN or infinity in the target of row {row + 1}, but every number "
             "must be finite; fill in or leave out such rows first."
         )
-
-
-def _check_alike(first: Scan, found: Scan) -> None:
-    """Refuse shards that do not make one matrix, naming the two that differ."""
-    kinds = [None if scan.y is None else (scan.y.dtype.kind, scan.y.shape[1:])
-             for scan in (first, found)]  # fmt: skip
+    kinds = [
+        None if own.y is None else (own.y.dtype.kind, own.y.shape[1:]) for own in (first, scan)
+    ]
     facts = (
-        ("a number of columns", first.columns, found.columns),
-        ("names of columns", first.names, found.names),
-        ("a storage, sparse or dense,", first.sparse, found.sparse),
-        ("a type of numbers (give dtype)", first.dtype, found.dtype),
+        ("a number of columns", first.columns, scan.columns),
+        ("names of columns", first.names, scan.names),
+        ("a storage, sparse or dense,", first.sparse, scan.sparse),
+        ("a type of numbers (give dtype)", first.dtype, scan.dtype),
         ("a kind of target", *kinds),
     )
     for what, one, other in facts:
         if one != other:
-            shown = f"{other} and {one}"
-            if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-                pair = next(pair for pair in zip(other, one, strict=True) if pair[0] != pair[1])
-                shown = f"{pair[0]!r} and {pair[1]!r}"
             raise InvalidInputError(
-                f"{found.path} has {what} that {first.path} has not ({shown}); give shards that "
-                "are parts of one matrix."
+                f"{scan.path} has {what} that {first.path} has not ({str(other)[:60]} and "
+                f"{str(one)[:60]}); give shards that are parts of one matrix."
             )
 
 
