@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks.datasets import MissingDataError
-from benchmarks.report import RESULTS, Report, write_whole
+from benchmarks.report import RESULTS, Report
 
 NAMES = """
-batch loo exact defaults accuracy coverage inference intervals stability graphs
+batch loo exact defaults accuracy coverage inference intervals graphs
 topics_held_out topics_speed gpu out_of_core
 """
 BENCHMARKS = NAMES.split()
@@ -62,18 +62,13 @@ def run_one(name: str, arguments: list[str]) -> int:
 
 def run_all(arguments: list[str]) -> int:
     """Run every benchmark in a process of its own, so that none sees another's memory."""
-    options = argparse.ArgumentParser(parents=[common_options()]).parse_args(arguments)
+    argparse.ArgumentParser(parents=[common_options()]).parse_args(arguments)
     failed = []
     for name in BENCHMARKS:
         print(f"\n=== {name}", flush=True)
         command = [sys.executable, "-m", "benchmarks", name, *arguments]
         if subprocess.run(command, check=False).returncode:
             failed.append(name)
-    suffix = "-quick" if options.quick else ""
-    pages = [options.results / f"{name}{suffix}.md" for name in BENCHMARKS]
-    texts = [page.read_text(encoding="utf-8") for page in pages if page.exists()]
-    write_whole(options.results / f"all{suffix}.md", "\n".join(texts))
-    print(f"\nall tables: {options.results / f'all{suffix}.md'}")
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0

@@ -60,7 +60,7 @@ def _summary(runs: list[Outcome]) -> dict[str, Any]:
     """Mean and standard deviation of the score over the seeds, mean non-zeros and seconds."""
     results = [run.value for run in runs if isinstance(run.value, Result)]
     scores = [result.score for result in results]
-    nonzero = [result.facts["non-zeros"] for result in results]
+    nonzero = [result.nonzero for result in results]
     return {
         "score": float(np.mean(scores)) if scores else math.nan,
         "deviation": float(np.std(scores, ddof=1)) if len(scores) > 1 else math.nan,

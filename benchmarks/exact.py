@@ -36,7 +36,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ratio", type=float, default=0.05, help="smallest / largest penalty")
     parser.add_argument("--tols", type=float, nargs="+", default=[1e-4, 1e-6])
     parser.add_argument("--limit", type=float, default=180.0, help="of each peer, seconds")
-    parser.add_argument("--no-peers", action="store_true")
 
 
 def full_data(name: str, quick: bool) -> tuple[Any, np.ndarray]:
@@ -103,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
                 "skglm SqrtLasso": (skglm_steps, alphas),
                 "celer Lasso": (celer_steps, matched),
             }
-            for peer, (steps, grid) in {} if options.no_peers else peers.items():
+            for peer, (steps, grid) in peers.items():
                 got = run_steps(steps, (name, options.quick, grid, tol), options.limit)
                 seconds = sum(step[0] for step in got.done)
                 coef = sparse.vstack([step[1] for step in got.done]) if got.done else None

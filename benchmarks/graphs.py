@@ -35,12 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", type=int, nargs="+", help="variables (100, 400, 1000, 2000; quick: 40)"
     )
-    parser.add_argument("--rows", type=int, default=400, help="samples of the simulated graphs")
     parser.add_argument("--peer-size", type=int, help="of GraphicalLassoCV (400; quick: 40)")
-    parser.add_argument("--cv-size", type=int, default=1000, help="most variables for likelihood")
-    parser.add_argument("--stars-size", type=int, default=100, help="most variables for StARS")
     parser.add_argument("--wide", type=int, help="variables of `wide` (10,000; quick: 500)")
-    parser.add_argument("--trees", type=int, help="of the forests (100; quick: 5)")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -60,16 +56,16 @@ def known_graphs(options: argparse.Namespace) -> None:
         options.report.note(f"hub_400: skipped. {error}")
     for size in options.sizes or ([40] if options.quick else [100, 400, 1000, 2000]):
         for kind in options.kinds:
-            compare(kind, *made_graph(kind, size, options.rows), options)
+            compare(kind, *made_graph(kind, size, 400), options)
 
 
 def compare(name: str, X: np.ndarray, truth: np.ndarray, options: argparse.Namespace) -> None:
     """One row for each way to choose the penalty, and one for GraphicalLassoCV."""
     ways = {"pivotal, and": ("pivotal", "and"), "pivotal, or": ("pivotal", "or")}
     ways["EBIC, and"] = ("ebic", "and")
-    if X.shape[1] <= options.cv_size:
+    if X.shape[1] <= 1000:
         ways["likelihood (5 folds), and"] = ("cv", "and")
-    if X.shape[1] <= options.stars_size:
+    if X.shape[1] <= 100:
         ways["StARS, and"] = ("stars", "and")
     outcomes = {}
     for way, (alpha, rule) in ways.items():
@@ -124,7 +120,7 @@ def dream4(options: argparse.Namespace) -> None:
     X = table(data_file("dream4", "expression.tsv"), "\t").T
     gold = table(data_file("dream4", "gold_standard.tsv"), "\t")
     off = ~np.eye(len(gold), dtype=bool)
-    trees = options.trees or (5 if options.quick else 100)
+    trees = 5 if options.quick else 100
     methods: dict[str, Callable[[], Any]] = {
         "absolute correlation": lambda: np.abs(np.corrcoef(X.T)),
         "weights, pivotal penalty": lambda: np.abs(neighbourhoods(X).weights.toarray()),

@@ -30,11 +30,6 @@ class Measured:
     def median(self) -> float:
         return float(np.median(self.seconds))
 
-    @property
-    def spread(self) -> float:
-        """Slowest over fastest run."""
-        return max(self.seconds) / min(self.seconds)
-
 
 @dataclass(frozen=True)
 class Outcome:

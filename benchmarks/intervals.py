@@ -55,7 +55,6 @@ DATA: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splits", type=int, help="random splits per data set (20; quick: 3)")
     parser.add_argument("--rows", type=int, nargs="+", help="(1000 6000; quick: 200)")
-    parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--only", choices=["coverage", "time"])
 
 
@@ -119,13 +118,13 @@ def times(options: argparse.Namespace) -> None:
     )
     for m in options.rows or ([200] if options.quick else [1000, 6000]):
         rng = np.random.default_rng(0)
-        X = rng.standard_normal((m + 500, options.columns))
+        X = rng.standard_normal((m + 500, 100))
         y = X[:, :10].sum(axis=1) + 3.0 * rng.standard_normal(m + 500)
         X, y, new = X[:m], y[:m], X[m:]
         model = SqrtLasso(alpha=3.0, tol=1e-10).fit(X, y)
         ours(model, X, y, new[:5])  # compiles
         mine = timed(partial(ours, model, X, y, new))
-        row = {"rows": m, "columns": options.columns, "ours s": mine.seconds}
+        row = {"rows": m, "columns": 100, "ours s": mine.seconds}
         length = float(np.linalg.norm(y - model.predict(X)))
         level = convert_alpha(3.0, n_samples=m, residual_norm=length)
         peers: dict[str, Any] = {"MAPIE, Lasso": Lasso(alpha=level, tol=1e-8)}

@@ -22,8 +22,6 @@ from sketchlasso import Settings, Status, leave_one_out
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", nargs="+", help="(gisette_like; quick: digits rcv1)")
-    parser.add_argument("--rank", type=int, default=50)
-    parser.add_argument("--alphas", type=int, default=100)
     parser.add_argument("--shares", type=float, nargs="+", default=[1.0, 0.3, 0.1])
     parser.add_argument("--tol", type=float, help="gap of leave-one-out (its default)")
     parser.add_argument("--refits", type=int, default=50, help="rows checked by a refit")
@@ -31,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     options.report.note(
-        f"cv: sketch, 5 folds x {options.alphas} penalties, scores, refit; loo: leave_one_out on "
+        f"cv: sketch, 5 folds x 100 penalties, scores, refit; loo: leave_one_out on "
         "the sketch made there; difference: of a left-out prediction from a refit; effect: of "
         "leaving the row out; y is +1/-1; unmoved: share of rows whose model is that of all rows"
     )
@@ -46,9 +44,9 @@ def one_radius(split: Split, share: float, options: argparse.Namespace) -> None:
     pipeline = partial(
         cross_validated,
         split,
-        rank=options.rank,
+        rank=50,
         radius=f"{share}*spectral",
-        alphas=options.alphas,
+        alphas=100,
         metric="mse",
     )
     fitted = pipeline()

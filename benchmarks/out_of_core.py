@@ -95,7 +95,8 @@ def worker(folder: Path, memory: str, limit: int, extra: int) -> dict[str, Any]:
         with cluster("sequential"):
             found = answer(shards.X, y)
     else:
-        found = answer(in_memory(folder), y)
+        parts = [np.load(path, mmap_mode="r") for path in read_shards(folder / "X").paths]
+        found = answer(np.concatenate(parts), y)
     return {
         **found,
         "seconds": perf_counter() - start,
@@ -103,17 +104,6 @@ def worker(folder: Path, memory: str, limit: int, extra: int) -> dict[str, Any]:
         "peak": _status("VmPeak"),
         "resident": _status("VmHWM"),
     }
-
-
-def in_memory(folder: Path) -> Any:
-    from sketchlasso.io import read_shards
-
-    shards = read_shards(folder / "X")
-    X, start = np.empty(shards.shape), 0
-    for path, rows in zip(shards.paths, shards.rows_per_shard, strict=True):
-        X[start : start + rows] = np.load(path)
-        start += rows
-    return X
 
 
 def _check_enforced(limit: int) -> None:

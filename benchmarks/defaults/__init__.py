@@ -76,9 +76,9 @@ def _row(name: str, seeds: int, options: argparse.Namespace) -> dict[str, Any]:
         results = [outcome.value for outcome in outcomes_of if isinstance(outcome.value, Result)]
         row[f"score, {who}"] = float(np.mean([r.score for r in results])) if results else math.nan
         if results:
-            row[f"non-zeros, {who}"] = float(np.mean([r.facts["non-zeros"] for r in results]))
+            row[f"non-zeros, {who}"] = float(np.mean([r.nonzero for r in results]))
         if who == "ours":
-            row["chose"] = results[0].facts["chose"]
+            row["chose"] = results[0].chose
     for who in found:
         if who != "ours":
             row[f"times {who}"] = row[who] / row["ours"]

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,10 +41,11 @@ SHARES = np.geomspace(1.0, 1e-3, 100)
 
 @dataclass(frozen=True)
 class Result:
-    """One fit: its score on the test rows, and facts worth a column."""
+    """One fit: its score on the test rows, non-zeros per response, and the sketch it chose."""
 
     score: float
-    facts: dict[str, Any] = field(default_factory=dict)
+    nonzero: float
+    chose: str = ""
 
 
 def responses(data: Shape) -> np.ndarray:
@@ -72,49 +73,49 @@ def ours(name: str, seed: int, options: dict[str, Any] | None = None) -> Callabl
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = kind(random_state=seed, **(options or {})).fit(data.X, data.y)
-        values = model.predict(data.X_test) if data.score == "R2" else None
-        if values is None:
-            values = model.decision_function(data.X_test)
-        values = values if values.ndim == 2 else values[:, None]
-        chosen = getattr(model, "sketch_method_", None)
-        nonzero = float(np.count_nonzero(model.coef_) / np.atleast_2d(model.coef_).shape[0])
-        return Result(judged(data, values), {"chose": str(chosen), "non-zeros": nonzero})
+        predict = model.predict if data.score == "R2" else model.decision_function
+        values = predict(data.X_test).reshape(len(data.y_test), -1)
+        nonzero = np.count_nonzero(model.coef_) / len(np.atleast_2d(model.coef_))
+        return Result(judged(data, values), nonzero, str(getattr(model, "sketch_method_", None)))
 
     return run
+
+
+Search = Callable[[Any, np.ndarray], tuple[np.ndarray, float]]
 
 
 def lasso_cv(name: str, seed: int) -> Callable[[], Result]:
     """LassoCV on two cores, one fit per response."""
-    data = shape(name, seed)
-    X = peer_layout(data.X)
+
+    def search(X: Any, y: np.ndarray) -> tuple[np.ndarray, float]:
+        fit = LassoCV(n_jobs=2).fit(X, y)
+        return fit.coef_, fit.intercept_
+
     # Our side is warm too: start the workers before the clock.
     rng = np.random.default_rng(0)
-    LassoCV(n_jobs=2).fit(rng.standard_normal((50, 5)), rng.standard_normal(50))
-
-    def run() -> Result:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fits = [LassoCV(n_jobs=2).fit(X, y) for y in responses(data).T]
-        values = np.column_stack([fit.predict(data.X_test) for fit in fits])
-        nonzero = float(np.mean([np.count_nonzero(fit.coef_) for fit in fits]))
-        return Result(judged(data, values), {"non-zeros": nonzero})
-
-    return run
+    search(rng.standard_normal((50, 5)), rng.standard_normal(50))
+    return _one_per_response(name, seed, search)
 
 
 def celer_cv(name: str, seed: int) -> Callable[[], Result]:
     """LassoCV's search with celer's paths; its own class needs an older scikit-learn."""
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((50, 5)))
+    celer_fits(X, rng.standard_normal(50), SHARES[:2], 1e-4)  # compiled before the clock
+    return _one_per_response(name, seed, _celer_search)
+
+
+def _one_per_response(name: str, seed: int, search: Search) -> Callable[[], Result]:
+    """Fit every response, ready to run."""
     data = shape(name, seed)
     X, Y = peer_layout(data.X), responses(data)
-    celer_fits(X[:50], Y[:50, 0], SHARES[:2], 1e-4)  # compiled or loaded before the clock
 
     def run() -> Result:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fits = [_celer_search(X, y) for y in Y.T]
+            fits = [search(X, y) for y in Y.T]
         values = np.column_stack([data.X_test @ w + b for w, b in fits])
-        nonzero = float(np.mean([np.count_nonzero(w) for w, _ in fits]))
-        return Result(judged(data, values), {"non-zeros": nonzero})
+        return Result(judged(data, values), float(np.mean([np.count_nonzero(w) for w, _ in fits])))
 
     return run
 
@@ -172,7 +173,7 @@ def glmnet(name: str, seed: int, limit: float) -> Outcome:
             return Outcome(float("nan"), failure=error.stderr.decode()[-200:])
         seconds, nonzero = np.loadtxt(folder / "facts")
         values = np.fromfile(folder / "predictions").reshape(Y.shape[1], -1).T
-    return Outcome(float(seconds), Result(judged(data, values), {"non-zeros": float(nonzero)}))
+    return Outcome(float(seconds), Result(judged(data, values), float(nonzero)))
 
 
 def _write(folder: Path, name: str, X: Any) -> None:

@@ -89,27 +89,19 @@ def compared(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     by_rank = {row["rank"]: row["found"] for row in rows if row["who"] == COVARIANCE}
     best = max((row["found"] for row in rows if row["who"] == LSA), key=np.mean)
     for row in rows:
-        found = row["found"]
-        others = {"over covariance": by_rank.get(row["rank"]), "over best LSA": best}
-        differences = {}
-        for title, other in others.items():
-            mean, error = mean_and_error(found - other) if other is not None else (None, None)
-            differences |= {title: mean, f"{title}, error": error}
-        mean, error = mean_and_error(found)
-        yield {
-            "who": row["who"],
-            "rank": row["rank"],
-            "explained": mean,
-            "standard error": error,
-            **differences,
-            "above 1 %": float(np.mean(found > 0.01)),
-            "coherence": row["coherence"],
+        line = {"who": row["who"], "rank": row["rank"]}
+        others = {
+            "explained": 0.0,
+            "over covariance": by_rank.get(row["rank"]),
+            "over best LSA": best,
         }
-
-
-def mean_and_error(values: np.ndarray) -> tuple[float, float]:
-    """The mean, and its standard error."""
-    return float(values.mean()), float(values.std() / np.sqrt(len(values)))
+        for title, other in others.items():
+            if other is not None:
+                rest = row["found"] - other
+                error = float(rest.std() / np.sqrt(len(rest)))
+                line |= {title: float(rest.mean()), f"{title}, error": error}
+        above = float(np.mean(row["found"] > 0.01))
+        yield {**line, "above 1 %": above, "coherence": row["coherence"]}
 
 
 def contenders(
