@@ -29,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     options.report.note(
-        f"cv: sketch, 5 folds x 100 penalties, scores, refit; loo: leave_one_out on "
+        "cv: sketch, 5 folds x 100 penalties, scores, refit; loo: leave_one_out on "
         "the sketch made there; difference: of a left-out prediction from a refit; effect: of "
         "leaving the row out; y is +1/-1; unmoved: share of rows whose model is that of all rows"
     )
