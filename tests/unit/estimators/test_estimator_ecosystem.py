@@ -175,12 +175,3 @@ def test_a_callback_can_end_the_solve(method):
         model.fit(X, y)
     assert recorder.heard == ["setup", "begin", "end", "teardown"]
     assert len(heard) == len(recorder.rounds) == 1
-
-
-def test_scikit_learn_s_own_monitor_scores_the_fit():
-    callbacks = pytest.importorskip("sklearn.callback")
-    X, y = make()
-    monitor = callbacks.ScoringMonitor(scoring="r2")
-    model = SqrtLassoCV(alphas=5, cv=3).set_callbacks(monitor).fit(X, y)
-    (entry,) = monitor.get_logs().data
-    assert entry["r2"] == pytest.approx(model.score(X, y))

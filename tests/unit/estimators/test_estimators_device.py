@@ -36,27 +36,6 @@ def test_cross_validation_chooses_the_same_penalty(made):
     assert here.fit(X, y).alpha_ == pytest.approx(there.fit(X, y).alpha_, rel=1e-9)
 
 
-def test_scores_are_the_same(made):
-    # The estimators search to a gap of 1e-4; here both sides are solved closely.
-    X, y = made
-    sketch = sl.sketch(X, rank=20, method="randomized", center=True, random_state=0)
-    options = {"cv": 3, "alphas": 15, "radii": "0.1*spectral"}
-    here, there = (
-        sl.cross_validate(
-            sketch, X, y, settings=sl.Settings(tol=1e-7, device=device), **options
-        ).scores["mse"]
-        for device in ("cpu", "torch")
-    )
-    assert np.allclose(here, there, rtol=1e-3)
-
-
-def test_classes(made):
-    X, y = made
-    here = sl.SqrtLassoClassifierCV(alphas=10, cv=3, rank=20, sketch="response", random_state=0)
-    there = clone(here).set_params(device="torch")
-    assert np.array_equal(here.fit(X, y > 0).predict(X), there.fit(X, y > 0).predict(X))
-
-
 def test_blocks_are_multiplied_where_they_are_and_solved_on_the_device(made):
     X, y = made
     blocks = BlockMatrix.from_arrays([X[:50], X[50:]])

@@ -202,22 +202,6 @@ def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
     np.testing.assert_array_equal(found.mse_path_, alone.mse_path_)
 
 
-def test_one_penalty_is_the_largest():
-    X, y = make()
-    found = cross_validate(None, X, y, alphas=1)
-    assert found.alphas.shape == (1, 1, 1) and found.n_nonzero.sum() == 0
-
-
-def test_features_without_a_penalty_and_excluded_ones():
-    X, y = make()
-    factor = np.ones(40)
-    factor[0], factor[1] = 0.0, np.inf
-    found = cross_validate(None, X, y, alphas=20, penalty_factor=factor)
-    coef = found.models.coef[found.status.ravel() == Status.SOLVED].toarray()
-    assert (coef[:, 0] != 0).all() and (coef[:, 1] == 0).all()
-    assert found.best().alpha_index > 0
-
-
 @pytest.mark.parametrize("seed", [13, 40])
 def test_an_early_peak_of_right_labels_does_not_end_the_search(seed):
     rng = np.random.default_rng(seed)

@@ -108,24 +108,6 @@ def test_points_left_out_have_no_numbers():
     assert (found.relative_gap[~out] <= LOOSE.tol).all()
 
 
-def test_held_out_predictions_are_those_of_the_models():
-    X, y = words(0)
-    found = searched(X, y, metrics=("accuracy", "mse"))
-    best = found.best("accuracy")
-    at = (slice(None), 0, best.radius_index, best.alpha_index)
-    fold = 1
-    number = np.ravel_multi_index(
-        (fold, 0, best.radius_index, best.alpha_index), found.status.shape
-    )
-    test = found.rows[fold].test
-    predicted = found.models.predict(X[test], np.array([number]))[:, 0]
-    np.testing.assert_allclose(found.predictions[test, 0], predicted)
-    np.testing.assert_allclose(
-        found.scores["mse"][fold][at[1:]], np.mean((predicted - y[test]) ** 2)
-    )
-    assert found.n_nonzero[fold][at[1:]] == np.count_nonzero(found.models.coef[[number]].toarray())
-
-
 def test_smaller_penalties_are_left_out_once_the_search_is_decided():
     X, y = noise(5)
     found = searched(X, y)
