@@ -192,7 +192,7 @@ class _Main(_Group):
         except Exception as refused:
             if not hasattr(refused, "format_message"):
                 raise
-            message = refused.format_message()
+            message = refused.format_message().replace("Value error, ", "")
             if not message.startswith("Usage"):  # the whole help page, if there is no command
                 message = f"sketchlasso: {visible(' '.join(message.split()))}"
             print(message, file=sys.stderr)

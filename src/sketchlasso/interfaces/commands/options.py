@@ -108,24 +108,14 @@ class DataOptions:
 
     def read_table(self, paths: list[Path], **roles: Any) -> sl.io.Table:
         """Read files as they are to be read; `roles` replace what the options say."""
-        arguments: dict[str, Any] = {
-            "target": self.target or self.target_word,
-            "drop": self.drop or (),
-            "keep": self.keep,
-            "categorical": self.categorical or (),
-            "clean": self.clean,
-            "drop_constant": self.drop_constant,
-            "drop_duplicates": self.drop_duplicates,
-            "na": self.na,
-            "decimal": self.decimal,
-            "thousands": self.thousands,
-            "impute": self.impute,
-            "n_features": self.n_features,
-            "index_base": self.index_base,
-            "vocabulary": self.vocabulary,
-            **self.text_layout(),
-        }
-        return sl.io.read_table(paths, **{**arguments, **roles})
+        same = (
+            *("keep", "clean", "drop_constant", "drop_duplicates", "na", "decimal", "thousands"),
+            *("impute", "n_features", "index_base", "vocabulary"),
+        )
+        arguments: dict[str, Any] = {name: getattr(self, name) for name in same}
+        arguments["target"] = self.target or self.target_word
+        arguments["drop"], arguments["categorical"] = self.drop or (), self.categorical or ()
+        return sl.io.read_table(paths, **{**arguments, **self.text_layout(), **roles})
 
     def read_shards(self, paths: list[Path], memory: str | None) -> sl.io.Shards:
         """Scan files that are read a block at a time; refuse options that need whole columns."""
