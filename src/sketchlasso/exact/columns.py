@@ -19,9 +19,6 @@ from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.full_problem import FullView
 from sketchlasso.types import FloatArray, IntArray
 
-EVERY = slice(None)
-# Copying a column takes as long as multiplying this many.
-FEW = 3
 # New columns of a sparse matrix made dense at a time, so that they fit the cache.
 BLOCK = 64
 # Entries of X that are copied at a time.
@@ -101,7 +98,8 @@ class DenseColumns:
 
     def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
         """Sum over the chosen columns (c,) of values_j x_j; values are (c,) or (c, a)."""
-        if FEW * len(chosen) < self.shape[1]:
+        # Copying a column takes as long as multiplying three.
+        if 3 * len(chosen) < self.shape[1]:
             return np.asarray(self.matrix[:, chosen] @ values)
         every = np.zeros((self.shape[1], *values.shape[1:]))
         every[chosen] = values
@@ -124,7 +122,7 @@ class DenseColumns:
         n = self.shape[1]
         gram = np.zeros((n, n))
         for number, part in enumerate(self._parts(n)):
-            block = self._entries(part, EVERY)
+            block = self._entries(part, slice(None))
             if weights is not None:
                 block *= np.sqrt(weights[part, None])
             # BLAS reads arrays in Fortran order: the transpose of its upper triangle.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.exact.path import MOST_ACTIVE
+from sketchlasso.exact.path import MOST_ACTIVE, MOST_JOINING, MOST_KNOTS, NEAR
 from sketchlasso.exact.working_set import largest
 from sketchlasso.kernels.gram_path import (
     COLUMN,
@@ -29,15 +29,10 @@ from sketchlasso.problem.full_problem import dual_bound, full_primal
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-# A response starts with the columns that reach this share of its last penalty, at most this many.
-NEAR = 0.7
+# A response starts with at most so many columns.
 MOST_AT_FIRST = 150
-# Columns that may join at a time, or half of those in use.
-MOST_JOINING = 100
 # Checks of all columns before another solver gets the rest.
 MOST_LOOKS = 10
-# Knots of a walk, whose number can be exponential in the number of columns.
-MOST_KNOTS = 10_000
 # Entries of the inner products of all columns, if these are worth computing.
 MOST_GRAM = 2**24
 # Responses, each at one penalty, whose residuals are correlated with all columns at a time.

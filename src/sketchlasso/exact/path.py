@@ -56,8 +56,6 @@ MOST_JOINING = 200
 STRETCH = 0.6
 # Checks of all columns without a further solution after which the working set takes over.
 MOST_CHECKS = 30
-# Penalties that a walk goes on to with all columns watched after it missed one.
-AFTER_MISS = 3
 # Shares of ||y||^2 at which a fit counts as exact, and of the last penalty that the next one
 # must not exceed.
 EXACT_FIT = 1e-5
@@ -114,12 +112,6 @@ class KnotWalk:
         self._signs = np.ones(len(self._support))
         self._path: GramPath | None = None
         self._count = 0
-
-    @staticmethod
-    def possible(target: Target) -> bool:
-        """Whether the path is piecewise linear, and known where it begins."""
-        free = len(target.free) and target.positive
-        return target.radius == 0.0 and not free and target.alpha_max() > 0
 
     def find(self, penalties: FloatArray, squared: bool, narrow: bool) -> tuple[Stretch, bool]:
         """Proposals for a leading part of decreasing penalties (a,).
@@ -199,8 +191,10 @@ class Chain:
     ) -> None:
         self.target, self._gram, self._tol = target, gram, tol
         self._working = WorkingSet(target, gram, tol, max_rounds)
-        possible = KnotWalk.possible(target)
-        self._knots = KnotWalk(target, gram, stopped) if possible else None
+        # Whether the path is piecewise linear, and known where it begins.
+        linear = target.radius == 0.0 and not (len(target.free) and target.positive)
+        walks = linear and target.alpha_max() > 0
+        self._knots = KnotWalk(target, gram, stopped) if walks else None
         first = target.first
         # The present place; |x_j'r| / f_j there (n,), by which columns are chosen that join.
         self._point: Point | None = first
@@ -232,14 +226,13 @@ class Chain:
     def solve(self, alpha: float) -> Solved:
         """Solve for one penalty on a working set, from the last solution."""
         start = self._point or self.target.point(self._support, self._values)
-        ending = self._working.solve(start, alpha)
-        point, values = ending.point, ending.values
+        point, values, status, rounds = self._working.solve(start, alpha)
         self._point = point
         self._support, self._values, self._square = point.support, point.values, point.square
         self._alpha, self._scores = alpha, self._score(point.seen)
         # Checking a start that needs no step counts as one.
-        steps = max(ending.rounds, 1)
-        return Solved(point.support, point.values, values.primal, values.dual, steps, ending.status)
+        steps = max(rounds, 1)
+        return Solved(point.support, point.values, values.primal, values.dual, steps, status)
 
     def _descend(self, penalties: FloatArray, squared: bool) -> tuple[FloatArray, list[Solved]]:
         """Solve for decreasing alphas, or lambdas where `squared`; the alphas and solutions."""
@@ -254,7 +247,8 @@ class Chain:
                 rest = rest[rest >= STRETCH * rest[0]]
                 self._gram.include(self._joining(float(rest[-1]), squared))
             elif watch_all:
-                rest = rest[:AFTER_MISS]
+                # A few penalties with all columns watched, after one was missed.
+                rest = rest[:3]
             stretch, missed = self._knots.find(rest, squared, narrow and not watch_all)
             part, joined = self._accept(stretch, rest, squared)
             alphas += [alpha for alpha, _ in part]
@@ -285,13 +279,13 @@ class Chain:
         null = np.full_like(primal, self.target.null)
         proved = relative_gap(primal, dual, null) <= self._tol
         accepted: list[tuple[float, Solved]] = []
-        joined = 0
+        joined, limit = 0, max(MOST_JOINING, 2 * len(self._support))
         for number, (support, values) in enumerate(stretch.points):
             alpha, exact = float(alphas[number]), stretch.exact and number == len(squares) - 1
             if not proved[number] and scores is not None and not exact:
                 beyond = np.flatnonzero(scores[:, number] > alpha * np.sqrt(squares[number]))
                 beyond = self._gram.missing(beyond)
-                joined = self._gram.include(largest(beyond, scores[:, number], self._limit))
+                joined = self._gram.include(largest(beyond, scores[:, number], limit))
                 if joined:
                     break
             self._support, self._values, self._point = support, values, None
@@ -356,13 +350,9 @@ class Chain:
         size = np.maximum(seen, 0.0) if self.target.positive else np.abs(seen)
         return np.asarray((size.T / factor).T)
 
-    @property
-    def _limit(self) -> int:
-        """How many columns may join at a time."""
-        return max(MOST_JOINING, 2 * len(self._support))
-
     def _joining(self, last: float, squared: bool) -> IntArray:
         """Columns likely to enter before the last penalty, the support among them."""
         level = last if squared else last * np.sqrt(self._square)
         outside = self._gram.missing(np.flatnonzero(self._scores > NEAR * level))
-        return np.concatenate([self._support, largest(outside, self._scores, self._limit)])
+        limit = max(MOST_JOINING, 2 * len(self._support))
+        return np.concatenate([self._support, largest(outside, self._scores, limit)])

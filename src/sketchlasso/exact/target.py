@@ -95,11 +95,6 @@ class Target:
             values = linalg.lstsq(Z[:, used] / norms[used], y, cond=DEPENDENT)[0]
         return self.point(self.free[used], values / norms[used])
 
-    def primal(self, point: Point, alpha: float) -> float:
-        """||r||_W + radius ||w|| + alpha sum_j f_j |w_j|."""
-        l1 = float(self.factor[point.support] @ np.abs(point.values))
-        return point.length + self.radius * float(np.linalg.norm(point.values)) + alpha * l1
-
     def alpha_max(self) -> float:
         """Smallest penalty at which no penalised coefficient is needed."""
         first = self.first
@@ -116,26 +111,29 @@ class Target:
 
         The signs are not needed where the gap is at most `tol`.
         """
-        direction = self.training.view.root * point.residual
         if len(self.free) and self.radius == 0.0:
-            dual = self.dual_along(self._cleared(direction), alpha)
+            direction = self.training.view.root * point.residual
+            cleared = self._free.clear(direction[:, None])[:, 0]
+            dual = self.dual(*self.along(cleared), alpha)
         else:
             inner = float((self.training.weights * point.residual) @ self.y)
             dual = self.dual(point.seen, point.length, inner, alpha)
         small = self._has_little or point.length <= SMALL_RESIDUAL * self.null
         entries = len(point.support) * len(point.residual)
-        values = FullValues(self.primal(point, alpha), dual, self.null)
+        l1 = float(self.factor[point.support] @ np.abs(point.values))
+        primal = point.length + self.radius * float(np.linalg.norm(point.values)) + alpha * l1
+        values = FullValues(primal, dual, self.null)
         if not small or not 0 < entries <= MOST_SIGN_ENTRIES:
             return values
         if self._last is not None:
             # The direction of an exact fit serves all smaller penalties.
-            values = values.joined(FullValues(values.primal, self.dual(*self._last, alpha), 0.0))
+            values = values.joined(FullValues(primal, self.dual(*self._last, alpha), 0.0))
         if values.relative_gap > tol:
             for tight in self._tight(point, alpha):
                 last = self.along(tight)
                 dual = self.dual(*last, alpha)
                 self._last = last if dual > values.dual else self._last
-                values = values.joined(FullValues(values.primal, dual, 0.0))
+                values = values.joined(FullValues(primal, dual, 0.0))
         return values
 
     @cached_property
@@ -143,10 +141,6 @@ class Target:
         """Whether some penalties are so small that rounding of the residual exceeds them."""
         penalties = self.factor[(self.factor > 0) & np.isfinite(self.factor)]
         return bool(penalties.min(initial=1.0) <= LITTLE * penalties.max(initial=1.0))
-
-    def _cleared(self, direction: FloatArray) -> FloatArray:
-        """A direction (m,) on scaled rows less what unpenalised columns see of it."""
-        return self._free.clear(direction[:, None])[:, 0]
 
     @cached_property
     def _free(self) -> Unpenalised:
@@ -168,10 +162,6 @@ class Target:
         target += self.radius * values[chosen] / np.linalg.norm(point.values)
         residual = unit((view.root * point.residual)[:, None])[:, 0]
         return tight_points(columns, parts, target, residual)
-
-    def dual_along(self, direction: FloatArray, alpha: float) -> float:
-        """The best dual value along a direction (m,) on scaled rows."""
-        return self.dual(*self.along(direction), alpha)
 
     def along(self, direction: FloatArray) -> tuple[FloatArray, float, float]:
         """Centred x_j'W d (n,), ||d||_W and y'W d of a direction (m,) on scaled rows."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -48,20 +48,9 @@ INNER_OF_GAP = 0.01
 STALL_ROUNDS = 4
 # Largest side for which a Newton step of the batch solver, cubic in it, is still quick.
 LARGEST_SIDE = 1200
-# Iterations of one step on sparse columns, and its accuracy relative to the present violation.
-MOST_ITERATIONS = 300
-ACCURACY = 0.3
-SWEEPS = 2
-# e as a share of the squared norm, and the least share of it that the preconditioner keeps.
-HELD = 1e-6
-LEAST_PIVOT = 1e-3
-SHORTEST = 1e-4
-# Rounding of an objective, relative to it.
-ROUNDING = 1e-14
 
 
-@dataclass(frozen=True, eq=False)
-class Ending:
+class Ending(NamedTuple):
     """The best point of a solve, its certificate, why the search ended, and its rounds."""
 
     point: Point
@@ -214,7 +203,7 @@ class WorkingSet:
             thresholds,
             target.radius,
             target.positive,
-            SWEEPS,
+            2,
             w,
             residual,
             point.square,
@@ -233,10 +222,11 @@ class WorkingSet:
         if len(support) == 0 or face.rho <= 0.0:
             return target.point(support, w)
         move, objective, share = face.step(accuracy), face.objective(residual, w), 1.0
-        while share >= SHORTEST:
+        while share >= 1e-4:
             values = np.where(face.crosses(share * move), 0.0, w + share * move)
             left = residual - face.times(values - w)
-            if face.objective(left, values) <= objective * (1.0 + ROUNDING):
+            # An objective is known up to rounding.
+            if face.objective(left, values) <= objective * (1.0 + 1e-14):
                 return target.point(support, values)
             share *= 0.5
         return target.point(support, w)
@@ -259,7 +249,6 @@ class _Face:
 
     @cached_property
     def rho(self) -> float:
-        """||r||_W."""
         return float(np.sqrt(self.target.training.square(self.residual)))
 
     def seen(self, vector: FloatArray) -> FloatArray:
@@ -294,14 +283,14 @@ class _Face:
         slope = q - mu * self.w - self.rho * self.thresholds * np.sign(self.w)
         scale = self.rho * np.where(self.thresholds > 0, self.thresholds, self.thresholds.max())
         scale = np.where(scale > 0, scale, np.abs(q).max())
-        extra = mu + HELD * self.norms
+        extra = mu + 1e-6 * self.norms
         pivots = self.norms - unit_seen**2 - mu * unit_w**2
-        pivots = np.maximum(pivots, LEAST_PIVOT * self.norms) + extra
+        pivots = np.maximum(pivots, 1e-3 * self.norms) + extra
         move, left = np.zeros_like(slope), slope.copy()
-        rough = ACCURACY * float(np.max(np.abs(left) / scale))
+        rough = 0.3 * float(np.max(np.abs(left) / scale))
         eased = left / pivots
         direction, size = eased, float(left @ eased)
-        for _ in range(MOST_ITERATIONS):
+        for _ in range(300):
             seen = self.seen(self.times(direction)) + extra * direction
             seen -= unit_seen * float(unit_seen @ direction)
             seen -= mu * unit_w * float(unit_w @ direction)
