@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import Lasso, lars_path
+from tests.oracles import full_problem_reference
 
 from sketchlasso import certify, splitter_rows
 from sketchlasso.exact import Descent, exact_alpha_max, solve_exact
@@ -24,8 +25,12 @@ def make(m=80, n=60, noise=1.0, seed=0):
 
 
 def check(X, y, found, alphas, tol, **options):
+    """Solved by the own proof, which an independent one does not contradict."""
     assert found.solved.all(), found.message()
-    assert (certify(X, y, found.coef, alphas, **options).relative_gap <= tol).all()
+    again = certify(X, y, found.coef, alphas, **options)
+    np.testing.assert_allclose(again.primal, found.primal, rtol=1e-8, atol=1e-9 * found.null[0])
+    assert (again.dual <= found.primal * (1 + 1e-9) + 1e-9 * found.null[0]).all()
+    assert (found.relative_gap <= tol).all()
 
 
 # With memory for the Gram matrix of all columns, or none.
@@ -76,14 +81,15 @@ def test_paths_full_of_ties_are_solved(fit_intercept, positive):
         y = rng.integers(-3, 4, m).astype(float)
         alphas = max(exact_alpha_max(X, y, terms=Terms(**options))[0], 0.1)
         alphas = alphas * np.geomspace(1.1, 0.01, 15)
-        check(
-            X,
-            y,
-            solve_exact(X, y, alphas, tol=1e-6, terms=Terms(**options)),
-            alphas,
-            1e-5,
-            **options,
-        )
+        found = solve_exact(X, y, alphas, tol=1e-6, terms=Terms(**options))
+        check(X, y, found, alphas, 1e-6, **options)
+        mean = fit_intercept * np.ones(m) / m
+        Z, z = X - mean @ X, y - mean @ y
+        for number in (5, 10):
+            _, best = full_problem_reference(Z, z, alphas[number], 0.0, positive=positive)
+            slack = 2e-6 * max(best, 1e-2 * found.null[0])
+            assert found.dual[number] - slack <= best <= found.primal[number] + slack
+            assert found.primal[number] <= best + slack
 
 
 @pytest.mark.parametrize("factors", [False, True])
