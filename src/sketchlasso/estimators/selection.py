@@ -247,7 +247,8 @@ def _search_attributes(
     unit, at = float(data.y_units[column]), (place, best.radius_index)
 
     def scores(name: Metric) -> FloatArray:
-        return found.scores[name][:, *at].T * unit ** SCORES[name].power
+        with np.errstate(over="ignore"):  # squared errors beyond doubles are infinite
+            return found.scores[name][:, *at].T * np.float64(unit) ** SCORES[name].power
 
     values: dict[str, Any] = {
         "alpha_min": best.alpha * data.penalty_unit,
