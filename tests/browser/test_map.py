@@ -65,42 +65,6 @@ def test_a_topic_is_marked_on_the_map_and_opened(opened):
     page.wait_for_url(re.compile("view=topic&topic=0"))
 
 
-@pytest.mark.parametrize("width", [1280, 420])
-def test_no_word_of_the_whole_map_lies_under_its_buttons(opened, width):
-    page = opened("/?view=map", viewport={"width": width, "height": 800})
-    page.wait_for_selector(".groups li")
-    # Words in all corners, without labels: every pixel that is not empty belongs to a dot.
-    dots, hidden = page.evaluate(
-        """async () => {
-            const { MapCanvas } = await import("/static/map-canvas.js");
-            const { mapBox } = await import("/static/map-box.js");
-            const canvas = document.createElement("canvas");
-            document.getElementById("panels").replaceChildren(mapBox(canvas, () => null));
-            const corners = [[-1, -1], [1, -1], [1, 1], [-1, 1]];
-            const nodes = corners.map(([x, y]) => ({ word: " ", x, y, size: 1, community: 0 }));
-            new MapCanvas(canvas, { nodes, edges: [] }, [], { onSelect() {}, onMove() {} }).draw();
-            for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
-            const pen = canvas.getContext("2d");
-            const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
-            const frame = canvas.getBoundingClientRect();
-            const buttons = [...document.querySelectorAll(".zoom button")];
-            const boxes = buttons.map((button) => button.getBoundingClientRect());
-            const under = (x, y) =>
-              boxes.some((box) => x > box.left && x < box.right && y > box.top && y < box.bottom);
-            let [dots, hidden] = [0, 0];
-            for (let place = 0; place < data.length / 4; place++) {
-              if (!data[4 * place + 3]) continue;
-              dots += 1;
-              const [x, y] = [place % canvas.width, Math.floor(place / canvas.width)];
-              if (under(frame.left + x, frame.top + y)) hidden += 1;
-            }
-            return [dots, hidden];
-        }"""
-    )
-    assert dots > 40
-    assert hidden == 0
-
-
 def test_the_map_is_moved_by_wheel_drag_and_keys(opened):
     page = opened("/?view=map")
     page.wait_for_selector(".groups li")
