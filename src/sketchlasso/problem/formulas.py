@@ -98,11 +98,6 @@ def best_on_ray(inner: Any, length: Any, s: Any, squared: bool = False) -> Any:
     return xp.where(points, best, 0.0)
 
 
-def radius_left(radius: Any, spent: Any) -> Any:
-    """Radius (b,) that is left for other features where some reach a squared norm `spent` (b,)."""
-    return np.sqrt(np.maximum(radius * radius - spent, 0.0))
-
-
 def feasible_scale(size: Any, thresholds: Any, radius: Any, largest: Any, slack: float) -> Any:
     """Largest a (b,) in [0, `largest`] with ||(a size - thresholds)_+|| <= radius (1 + slack).
 
