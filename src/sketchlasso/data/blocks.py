@@ -16,8 +16,8 @@ from sketchlasso.data.entries import canonical, divided_entries, find_entry, flo
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
-# Larger entries are refused: X in blocks is not rescaled, and sums of their squares may overflow.
-LARGEST = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e15}
+# Squares and sums of doubles up to this one, and of its inverse, are doubles.
+LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,8 @@ class Part:
         values = entries.data if is_sparse(entries) else entries
         if values.dtype.kind != "f" or values.size == 0:
             return
-        largest = LARGEST[floating(values.dtype)]
+        # X in blocks is not rescaled, and sums of squares are of its type.
+        largest = 1e15 if values.dtype == np.float32 else LARGEST
         # NaN propagates to both, and fails both comparisons.
         if values.max() <= largest and values.min() >= -largest:
             return

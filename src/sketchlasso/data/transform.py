@@ -24,8 +24,6 @@ COMFORT = {np.dtype(np.float64): 64, np.dtype(np.float32): 12}
 
 # A column whose entries differ by no more than this share of their size is far from zero.
 FAR = 1e-2
-# Rows that are looked at first: few columns are far from zero.
-FIRST_ROWS = 64
 
 Rows = TypeVar("Rows", "FloatArray", "SparseRows")
 
@@ -125,7 +123,7 @@ def near_zero(X: Any) -> tuple[Any, FloatArray]:
         return X, offsets
     # Few columns are: the first rows of an array show it, and a zero in a sparse column.
     if not is_sparse(X):
-        columns = np.flatnonzero(_is_far(X[:FIRST_ROWS].astype(np.float64)))
+        columns = np.flatnonzero(_is_far(X[:64].astype(np.float64)))
     elif X.format == "csc":
         columns = np.flatnonzero(np.diff(X.indptr) == X.shape[0])
     else:

@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sketchlasso.data.blocks import BlockMatrix, check_two_axes, is_dask_array
+from sketchlasso.data.blocks import LARGEST, BlockMatrix, check_two_axes, is_dask_array
 from sketchlasso.data.entries import canonical, floating, is_sparse
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.types import FloatArray, RealArray
-
-# Squares and sums of numbers up to this one, and of its inverse, are doubles.
-LARGEST = 1e100
 
 MatrixLike: TypeAlias = "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | BlockMatrix"
 

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from sketchlasso.data import BlockMatrix, as_entries
+from sketchlasso.data.blocks import LARGEST
 from sketchlasso.data.entries import is_sparse
 from sketchlasso.data.transform import column_lengths, near_zero
-from sketchlasso.data.validate import LARGEST, check_size
+from sketchlasso.data.validate import check_size
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSets
 from sketchlasso.linalg.rows import centre

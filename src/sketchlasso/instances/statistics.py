@@ -25,9 +25,8 @@ from sketchlasso.types import FloatArray, IntArray, RealArray
 
 # A direction that keeps less than this share of its weight is not trusted to a difference.
 SAFE_SHARE = 1e-4
-# Below this share of ||y|| a difference of squares leaves too few digits of what Q cannot reach,
-# and below the second one it is rounding.
-CANCELLED, EXACT = 1e-3, 1e-13
+# Below this share of ||y|| a difference of squares leaves too few digits of what Q cannot reach.
+CANCELLED = 1e-3
 # Weights of rows that are held at a time.
 MOST_NUMBERS = 1 << 22
 
@@ -203,7 +202,8 @@ def _residual_lengths(
     sums = _sums(Q, Y, rows, sets, shifts, fits=fits)
     sums = sums.centred() if fit_intercept else sums
     left = sums.yy - np.sum((inverses @ sums.g) ** 2, axis=1)
-    return np.sqrt(np.where(left > EXACT**2 * stack.yy, left, 0.0))
+    # Less than 1e-13 of ||y|| is rounding.
+    return np.sqrt(np.where(left > 1e-26 * stack.yy, left, 0.0))
 
 
 def _sums(

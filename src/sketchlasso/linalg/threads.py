@@ -18,8 +18,6 @@ from sketchlasso.warn import held_back, warn_user
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Rows are distributed in several blocks per thread, so that uneven blocks average out.
-BLOCKS_PER_THREAD = 8
 POOL = "sketchlasso-"
 
 
@@ -130,7 +128,8 @@ def map_rows(work: Callable[[int], Result], count: int, n_threads: int) -> list[
     def on_block(rows: slice) -> list[Result]:
         return [work(row) for row in range(rows.start, rows.stop)]
 
-    blocks = map_slices(on_block, count, n_threads, BLOCKS_PER_THREAD)
+    # Several blocks per thread, so that uneven ones average out.
+    blocks = map_slices(on_block, count, n_threads, slices_per_thread=8)
     return [result for block in blocks for result in block]
 
 
