@@ -27,7 +27,7 @@ from scipy import linalg, sparse
 from sketchlasso.data.transform import column_lengths
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
-from sketchlasso.linalg.rows import lengths, replace_rows
+from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.full_problem import (
     FullView,
     Unpenalised,
@@ -165,12 +165,14 @@ class _Certifier:
 
     def __init__(self, problems: LeftOut, y: FloatArray) -> None:
         self._problems, self._y, m = problems, y, len(y)
-        self._view = FullView(problems.X, np.ones(m), problems.fit_intercept)
+        # Residuals without a row are centred already.
+        self._view = FullView(problems.X, np.ones(m), fit_intercept=False)
         self._sizes = column_lengths(problems.X, np.ones(m))
         columns = np.flatnonzero(problems.factor(np.zeros(1, dtype=np.intp))[0] == 0)
         self._free: Unpenalised | None = None
         if len(columns):
-            self._free = Unpenalised.of(self._view.columns(columns), problems.positive)
+            centred = FullView(problems.X, np.ones(m), problems.fit_intercept)
+            self._free = Unpenalised.of(centred.columns(columns), problems.positive)
 
     def __call__(
         self, rows: IntArray, coef: Any, factor: FloatArray
@@ -188,7 +190,7 @@ class _Certifier:
         costs = factor[owner, coef.indices] * np.abs(coef.data)
         l1 = np.bincount(owner, costs, minlength=len(rows)).astype(np.float64)
         alpha = problems.alpha[rows]
-        primal = full_primal(lengths(residual), alpha, l1)
+        primal = full_primal(np.linalg.norm(residual, axis=0), alpha, l1)
         dual, _ = lower_bounds(
             self._view,
             self._cleared(residual, rows),
