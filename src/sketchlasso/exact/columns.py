@@ -122,7 +122,8 @@ class DenseColumns:
         """The Gram matrix of all columns (n, n); only its lower triangle is filled."""
         n = self.shape[1]
         gram = np.zeros((n, n))
-        for number, part in enumerate(self._parts(n)):
+        # Without rows no page of it is touched.
+        for number, part in enumerate(self._parts(n) if self.shape[0] else []):
             block = self._entries(part, slice(None))
             if weights is not None:
                 block *= np.sqrt(weights[part, None])
