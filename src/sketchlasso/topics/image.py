@@ -150,7 +150,20 @@ class ComparedImages:
 def compare_images(
     first: TopicImager, second: TopicImager, word: str, n_words: int = 10
 ) -> ComparedImages:
-    """The images of one word in two corpora, side by side."""
+    """Return the images of one word in two corpora, side by side.
+
+    Parameters
+    ----------
+    first, second : TopicImager
+        Fitted.
+    word : str
+    n_words : int
+        How many words an image has.
+
+    Returns
+    -------
+    ComparedImages
+    """
     return ComparedImages(first.image(word, n_words), second.image(word, n_words))
 
 
