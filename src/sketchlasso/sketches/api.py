@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Parameter, signature
+from functools import partial
+from inspect import signature
 from time import perf_counter
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +19,6 @@ from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.methods import (
-    Axis,
-    Distribution,
-    Weights,
     exact,
     frequent_directions,
     krylov,
@@ -75,9 +73,6 @@ def sketch(
     random_state: RandomState = None,
     n_iter: int | None = None,
     oversampling: int | None = None,
-    axis: Axis | None = None,
-    weights: Weights | None = None,
-    distribution: Distribution | None = None,
     response_rank: int | None = None,
 ) -> Sketch:
     """Approximate a data matrix by two thin factors, X ~ Q P', with a bound on the error.
@@ -102,7 +97,7 @@ def sketch(
         ``"power"``: subspace iteration, the paper's.
         ``"projection"``: range of X times a random matrix; two passes.
         ``"nystrom"``: Nystroem approximation of X X'; three passes.
-        ``"sampling"``: span of sampled rows or columns.
+        ``"sampling"``: span of sampled rows.
         ``"frequent_directions"``: one pass over row blocks, then Q and P; deterministic.
         ``"exact"``: the singular value decomposition; radius 0 at full rank.
         ``"response"``: ``randomized`` for a part of the rank, Krylov directions that start at y
@@ -122,12 +117,6 @@ def sketch(
     oversampling : int, optional
         Columns worked with beyond the rank (``randomized``: twice the rank and 40 more,
         ``sampling``: half the rank and 10 more, ``power``: none, others: 10).
-    axis : {"rows", "columns"}, optional
-        What ``sampling`` samples (rows).
-    weights : {"length", "leverage"}, optional
-        Probabilities of ``sampling``: squared lengths (default) or leverage scores.
-    distribution : {"gaussian", "sparse"}, optional
-        Random matrix of ``projection`` and ``nystrom`` (gaussian).
     response_rank : int, optional
         How much of the rank ``response`` gives to directions from y: two fifths by default, at
         least 20 where that is no more than four fifths.
@@ -135,11 +124,6 @@ def sketch(
     Returns
     -------
     Sketch
-
-    Raises
-    ------
-    InvalidInputError
-        With one sentence: what came, what is accepted, what to do.
 
     Examples
     --------
@@ -151,15 +135,9 @@ def sketch(
     True
     """
     start = perf_counter()
-    given = {
-        "n_iter": n_iter,
-        "oversampling": oversampling,
-        "axis": axis,
-        "weights": weights,
-        "distribution": distribution,
-        "response_rank": response_rank,
-    }
-    options = _checked_options(method, y, {k: v for k, v in given.items() if v is not None})
+    options = _checked_options(
+        method, y, n_iter=n_iter, oversampling=oversampling, response_rank=response_rank
+    )
     default = "realised" if method == "response" else "spectral"
     bound = checked_radius(default if radius is None else radius)
     tolerance = _checked_tolerance(tol, bound, method)
@@ -172,13 +150,11 @@ def sketch(
     if not is_whole(rank) or not 1 <= rank <= largest:
         accepted = f"an integer from 1 to {largest} for X of shape {A.shape}"
         raise unaccepted("rank", rank, accepted)
+    factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
+    build = partial(METHODS[method], A, rng=factor_rng, **options)
     if y is not None:
         Y = as_responses(y, A.shape[0])
-        options["Y"] = Y / unit_of(float(np.abs(Y).max()))  # only directions matter
-    factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
-
-    def build(size: int) -> Factors:
-        return METHODS[method](A, size, factor_rng, **options)
+        build = partial(build, Y=Y / unit_of(float(np.abs(Y).max())))  # only directions matter
 
     with A.blas_limit():
         if tolerance is None:
@@ -190,44 +166,28 @@ def sketch(
     return made if unit == 1.0 else made.rescaled(unit, fingerprint(X))
 
 
-def _checked_options(method: str, y: ArrayLike | None, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options, or refuse a method, a response or options that do not go together."""
+def _checked_options(method: str, y: ArrayLike | None, **values: Any) -> dict[str, Any]:
+    """The options that were given, or refuse what does not go together with the method."""
     if not isinstance(method, str) or method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         remedy = "for factors of your own use sketch_from_factors"
         raise unaccepted("method", method, f"one of {names}", remedy)
-    if method == "response" and y is None:
+    if (method == "response") != (y is not None):
         raise InvalidInputError(
-            "method='response' was given without y, but it makes directions from the response; "
-            "pass y, or use method='randomized'."
+            f"y was {'left out' if y is None else 'given'} with method={method!r}, but "
+            "method='response' needs the response and no other method uses it; pass both or none."
         )
-    if method != "response" and y is not None:
-        raise InvalidInputError(
-            f"y was given, but method={method!r} does not use the response; leave y out, or use "
-            "method='response'."
-        )
-    keywords = signature(METHODS[method]).parameters.values()
-    usable = [p.name for p in keywords if p.kind == Parameter.KEYWORD_ONLY and p.name != "Y"]
-    names_of = {"axis": Axis, "weights": Weights, "distribution": Distribution}
+    options = {name: value for name, value in values.items() if value is not None}
     for name, value in options.items():
-        if name not in usable:
-            accepts = f"only {_listed(sorted(usable))}" if usable else "no option"
+        if name not in signature(METHODS[method]).parameters:
             raise InvalidInputError(
-                f"{name}={value!r} was given, but method={method!r} accepts {accepts}; leave "
-                f"{name} out."
+                f"{name}={value!r} was given, but method={method!r} does not use it; leave {name} "
+                "out."
             )
-        if name in names_of:
-            if value not in get_args(names_of[name]):
-                raise unaccepted(name, value, _listed(get_args(names_of[name])))
-            continue
         smallest = 0 if name == "oversampling" else 1
         if not is_whole(value) or value < smallest:
             raise unaccepted(name, value, f"an integer >= {smallest}")
     return options
-
-
-def _listed(names: Any) -> str:
-    return " or ".join(filter(None, [", ".join(map(repr, names[:-1])), repr(names[-1])]))
 
 
 def _checked_tolerance(tol: object, radius: object, method: str) -> float | None:

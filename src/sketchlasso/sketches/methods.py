@@ -11,9 +11,8 @@ in turn. They differ in what they keep:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -25,11 +24,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, signs_of, subtract_product
 from sketchlasso.linalg.krylov import gaussian, krylov_space, short_side_gram
 from sketchlasso.sketches.factors import Factors, factors_from_left, factors_from_right
-from sketchlasso.types import FloatArray, IntArray, RealArray
-
-Axis: TypeAlias = Literal["rows", "columns"]
-Weights: TypeAlias = Literal["length", "leverage"]
-Distribution: TypeAlias = Literal["gaussian", "sparse"]
+from sketchlasso.types import RealArray
 
 # Below this smaller side, or where the sketch keeps a third of it, LAPACK decomposes all of A:
 # the dense copy is then no larger than the working memory of a sketch.
@@ -107,25 +102,15 @@ def _from_krylov_space(
 
 
 def projection(
-    A: DataMatrix,
-    rank: int,
-    rng: np.random.Generator,
-    *,
-    distribution: Distribution = "gaussian",
-    oversampling: int = 10,
+    A: DataMatrix, rank: int, rng: np.random.Generator, *, oversampling: int = 10
 ) -> Factors:
     """Sketch from Q = orth(A Omega), P = A'Q: two passes."""
     width = min(rank + oversampling, *A.shape)
-    return factors_from_right(A, _random_matrix(distribution, A.shape[1], width, A, rng), rank)
+    return factors_from_right(A, gaussian(rng, A.shape[1], width, A), rank)
 
 
 def nystrom(
-    A: DataMatrix,
-    rank: int,
-    rng: np.random.Generator,
-    *,
-    distribution: Distribution = "gaussian",
-    oversampling: int = 10,
+    A: DataMatrix, rank: int, rng: np.random.Generator, *, oversampling: int = 10
 ) -> Factors:
     """Sketch from the Nystroem approximation of K = A A' with a random test matrix Omega.
 
@@ -134,77 +119,31 @@ def nystrom(
     Three passes. With unit vectors for Omega (landmark samples) it is ``method="sampling"``.
     """
     width = min(rank + oversampling, *A.shape)
-    rows = A.rmatmat(_random_matrix(distribution, A.shape[0], width, A, rng))
+    rows = A.rmatmat(gaussian(rng, A.shape[0], width, A))
     return factors_from_right(A, orthonormal_basis(rows, overwrite=True), rank)
 
 
-def _random_matrix(
-    distribution: Distribution, rows: int, columns: int, like: DataMatrix, rng: np.random.Generator
-) -> RealArray:
-    """Return a random matrix (rows, columns) whose range meets every direction.
-
-    ``"gaussian"`` has standard normal entries; ``"sparse"`` has entries +1 and -1 in a share
-    1/sqrt(rows) of the places, at least eight per column, and 0 elsewhere (Li, Hastie and Church,
-    "Very sparse random projections", KDD 2006).
-    """
-    if distribution == "gaussian":
-        return gaussian(rng, rows, columns, like)
-    omega = np.zeros((rows, columns), dtype=like.dtype)
-    count = min(rows, max(8, int(np.ceil(np.sqrt(rows)))))
-    for column in range(columns):
-        places = rng.choice(rows, count, replace=False, shuffle=False)
-        omega[places, column] = rng.choice([-1.0, 1.0], count)
-    return omega
-
-
 def sampling(
-    A: DataMatrix,
-    rank: int,
-    rng: np.random.Generator,
-    *,
-    axis: Axis = "rows",
-    weights: Weights = "length",
-    oversampling: int | None = None,
+    A: DataMatrix, rank: int, rng: np.random.Generator, *, oversampling: int | None = None
 ) -> Factors:
-    """Sketch from sampled rows (the default) or columns, drawn without replacement.
+    """Sketch from rows drawn without replacement, in proportion to their squared lengths.
 
     Rank + oversampling of them are drawn (oversampling: half the rank and ten more), and the
-    best sketch of the rank within their span is kept. Probabilities are proportional to squared
-    lengths (Drineas, Kannan and Mahoney, SIAM J. Comput. 36, 2006) or to leverage scores: the
-    squared row lengths of an orthonormal basis of the leading singular directions, taken here
-    from one step of subspace iteration (Mahoney, "Randomized algorithms for matrices", 2011).
+    best sketch of the rank within their span is kept (Drineas, Kannan and Mahoney, SIAM J.
+    Comput. 36, 2006).
     """
-    by_rows = axis == "rows"
-    size = A.shape[0] if by_rows else A.shape[1]
-    if weights == "length":
-        scores: FloatArray = A.row_lengths() if by_rows else A.column_lengths()
-    else:
-        block = gaussian(rng, size, rank, A)
-        block = A.matmat(A.rmatmat(block)) if by_rows else A.rmatmat(A.matmat(block))
-        basis = orthonormal_basis(block, overwrite=True)
-        scores = np.asarray(np.einsum("ij,ij->i", basis, basis), dtype=np.float64)
+    size, scores = A.shape[0], A.row_lengths()
     # The smallest of exponential / score is distributed as one draw, the next as the next;
-    # places of score zero come last.
+    # rows of score zero come last.
     clocks = np.full(size, np.inf)
     positive = scores > 0
     clocks[positive] = rng.exponential(size=int(positive.sum())) / scores[positive]
     extra = rank // 2 + 10 if oversampling is None else oversampling
     drawn = np.argsort(clocks, kind="stable")[: min(rank + extra, *A.shape)]
-    if by_rows:
-        return factors_from_right(A, _span(A.rmatmat, size, drawn, rng), rank)
-    return factors_from_left(A, _span(A.matmat, size, drawn, rng), rank)
-
-
-def _span(
-    multiply: Callable[[RealArray], RealArray],
-    size: int,
-    drawn: IntArray,
-    rng: np.random.Generator,
-) -> RealArray:
-    """Return an orthonormal basis of some rows or columns, random where these are dependent."""
     picks = np.zeros((size, len(drawn)))
     picks[drawn, np.arange(len(drawn))] = 1.0
-    return orthonormal_basis(multiply(picks), overwrite=True, rng=rng)
+    # Random directions where the rows are dependent.
+    return factors_from_right(A, orthonormal_basis(A.rmatmat(picks), overwrite=True, rng=rng), rank)
 
 
 def frequent_directions(

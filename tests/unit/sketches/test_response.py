@@ -6,7 +6,6 @@ from scipy import sparse
 from tests.matrices import decaying, sparse_counts, spectral_error
 
 from sketchlasso import extend_sketch, load_sketch, sketch
-from sketchlasso.errors import InvalidInputError
 from sketchlasso.sketches.response import extend_rows, response_share, rows_base
 
 M, N = 120, 90
@@ -164,41 +163,3 @@ def test_rows_are_embedded_by_least_squares(rng):
     new = rng.standard_normal((5, N))
     best = np.linalg.lstsq(found.P, (new - found.column_means).T, rcond=None)[0].T
     np.testing.assert_allclose(found.embed(new), best, atol=1e-8)
-
-
-def test_share_of_the_rank():
-    assert [response_share(k) for k in (1, 2, 10, 25, 50, 200)] == [1, 1, 8, 20, 20, 80]
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"y": None}, "method='response' was given without y"),
-        ({"y": np.ones(9)}, r"y has shape \(9,\), but X has 120 rows"),
-        ({"y": np.full(M, np.nan)}, "y contains NaN or infinity"),
-        ({"y": np.full(M, 2.5)}, "y is constant, but directions start from its differences"),
-        ({"tol": 0.1}, "tol=0.1 cannot be combined with method='response'"),
-        ({"response_rank": 0}, "response_rank must be an integer >= 1, not 0"),
-        ({"y": np.random.default_rng(0).random((M, 12))}, "y holds 12 responses, but only 9 dir"),
-        ({"response_rank": 13}, "response_rank must be at most the rank, 12, not 13"),
-        ({"axis": "rows"}, "axis='rows' was given, but method='response' accepts only"),
-    ],
-)
-def test_bad_input_is_one_sentence(change, words, rng):
-    X = decaying(M, N, 0.05, rng)
-    arguments = {"y": rng.standard_normal(M), "method": "response", "rank": 12, **change}
-    with pytest.raises(InvalidInputError, match=words):
-        sketch(X, **arguments)
-
-
-def test_bad_extensions_are_one_sentence(rng):
-    X, y = decaying(M, N, 0.05, rng), rng.standard_normal(M)
-    base = sketch(X, rank=8, random_state=0)
-    with pytest.raises(
-        InvalidInputError, match=r"X has shape \(7, 90\), but the sketch given is of"
-    ):
-        extend_sketch(base, X[:7], y[:7])
-    with pytest.raises(InvalidInputError, match="directions must be an integer >= 1, not 0"):
-        extend_sketch(base, X, y, directions=0)
-    with pytest.raises(InvalidInputError, match="response_rank=2 was given, but method='power'"):
-        sketch(X, method="power", response_rank=2)
