@@ -27,8 +27,8 @@ FLAT = 0.2
 
 
 def newton(batch: Batch, tol: float) -> Run:
-    """Our default solver, one thread, without screening."""
-    settings = sl.Settings(tol=tol, n_threads=1, screening=False)
+    """Our default solver, one thread."""
+    settings = sl.Settings(tol=tol, n_threads=1)
     solution = sl.solve(batch, settings=settings)
     gap, coef = float(solution.relative_gap[0]), solution.coef.toarray()[0]
     return Run(solution.seconds, int(solution.steps[0]), gap, coef)
@@ -70,7 +70,7 @@ def run(plan: Plan, say: Say) -> Section:
     return Section(
         "One problem over a generated sketch, one size growing and the others at "
         f"{', '.join(f'{name} = {value:,}' for name, value in base.items())}; seconds of the whole "
-        f"solve (relative gap {TOL:g}, no screening, one thread) over its steps, the fastest of "
+        f"solve (relative gap {TOL:g}, one thread) over its steps, the fastest of "
         f"{repeats}. Exponents are slopes on logarithmic axes.",
         "The paper derives the cost and does not measure it. It inverts the Hessian, a block "
         "diagonal plus k + 2 dyads, in O(k n^2); the matrix inversion lemma needs only "

@@ -94,7 +94,7 @@ def _panel(made: sl.Sketch, y: np.ndarray, share: float) -> Results:
     alphas = largest * np.array(SHARES)
     batch = sl.build_problems(made, y, alphas=alphas, radii=[radius]).batch
     # Solved without any rule: what a rule removes must be zero here.
-    solution = sl.solve(batch, settings=sl.Settings(tol=TOL, screening=False))
+    solution = sl.solve(batch, settings=sl.Settings(tol=TOL))
     removed = _removed(batch, solution)
     return {
         **{rule: lines.mean(axis=1) for rule, lines in removed.items()},

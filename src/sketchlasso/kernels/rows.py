@@ -14,10 +14,6 @@ def find_rows(
     factor: Vector,
     alpha: float,
     positive: bool,
-    norms: Vector,
-    norm_scale: float,
-    scale: float,
-    distance: float,
     support: Indices,
     limit: int,
     trusted: bool,
@@ -28,12 +24,10 @@ def find_rows(
     """Write the indices of the working rows into `chosen` (n,) and return their number.
 
     These are the support and the rows nearest to entering: those whose |correlation| exceeds their
-    threshold. Rows that the gap-safe rule proves zero at the point scale * u never enter; `norms`
-    is empty where it is not used. At least `limit` rows are taken, and with `trusted` correlations
-    `spare` times as many as enter. `work` is scratch (2, n).
+    threshold. At least `limit` rows are taken, and with `trusted` correlations `spare` times as
+    many as enter. `work` is scratch (2, n).
     """
     n = correlation.shape[0]
-    screening = norms.shape[0] == n
     excess = work[0]
     candidates = 0
     entering = 0
@@ -43,8 +37,6 @@ def find_rows(
         if not np.isfinite(threshold):
             continue
         x = float(correlation[j])
-        if screening and abs(x) * scale + norms[j] * norm_scale * distance < threshold:
-            continue
         excess[j] = (x if positive else abs(x)) - threshold
         candidates += 1
         entering += excess[j] > 0.0

@@ -241,30 +241,6 @@ def certify_batch(
     )
 
 
-def row_bounds(batch: Batch) -> tuple[FloatArray, FloatArray]:
-    """Norms (n,) and scales (B,) with ||a_j|| <= scale * norm_j for the rows a_j of R_b = P L_b.
-
-    ||a_j|| <= ||p_j|| ||L||_2, and ||L||_2^2 <= ||L||_1 ||L||_inf costs no decomposition.
-    """
-    norms = np.linalg.norm(batch.P.astype(np.float64, copy=False), axis=1)
-    if batch.roots is None:
-        return norms, np.ones(batch.n_instances)
-    sizes = np.abs(batch.roots)
-    bounds = np.sqrt(sizes.sum(axis=1).max(axis=1) * sizes.sum(axis=2).max(axis=1))
-    return norms, bounds[batch.root_of]
-
-
-def gap_safe_distance(batch: Batch, gap: FloatArray) -> FloatArray:
-    """Distance (B,) within which the optimal dual point lies of a feasible one.
-
-    The dual objective is s-strongly concave (1-strongly for the squared loss), hence
-    sqrt(2 gap / s); infinite when s = 0.
-    """
-    modulus = batch.s if batch.loss == "sqrt" else np.ones(batch.n_instances)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(modulus > 0, np.sqrt(2.0 * gap / modulus), np.inf)
-
-
 def alpha_max(batch: Batch) -> FloatArray:
     """lambda_max (B,) of every instance: it depends on the radius.
 

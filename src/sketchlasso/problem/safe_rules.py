@@ -22,11 +22,7 @@ from scipy import linalg
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import gap_safe_distance
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-# A basis inverse updated this many times is computed afresh.
-UPDATES_BEFORE_REFRESH = 50
 
 
 def safe_rule(batch: Batch, instance: int, margin: float = 0.0) -> BoolArray:
@@ -41,11 +37,16 @@ def safe_rule(batch: Batch, instance: int, margin: float = 0.0) -> BoolArray:
 
 
 def gap_safe_rule(batch: Batch, instance: int, u: FloatArray, gap: float) -> BoolArray:
-    """Features (n,) with |a_j'u| + ||a_j|| * distance < alpha f_j at a feasible u (k,)."""
+    """Features (n,) with |a_j'u| + ||a_j|| * distance < alpha f_j at a feasible u (k,).
+
+    The dual objective is s-strongly concave (1-strongly for the squared loss): the optimal dual
+    point lies within distance sqrt(2 gap / s) of u.
+    """
     rows = batch.rows(instance, np.arange(batch.n_features))
-    distance = gap_safe_distance(batch.take(np.array([instance])), np.array([gap]))[0]
-    if not np.isfinite(distance):
+    modulus = float(batch.s[instance]) if batch.loss == "sqrt" else 1.0
+    if modulus == 0:
         return np.isinf(batch.thresholds(instance))
+    distance = np.sqrt(2.0 * gap / modulus)
     reach = np.abs(rows @ u) + np.linalg.norm(rows, axis=1) * distance
     return np.asarray(reach < batch.thresholds(instance))
 
@@ -125,10 +126,8 @@ def _push_all(T: FloatArray, w: FloatArray, weights: FloatArray) -> tuple[FloatA
     """Push every non-basic feature once; returns w (|S|,) and the final basis (r,)."""
     rank, size = T.shape
     basis = np.arange(rank)
-    inverse = np.asarray(linalg.solve_triangular(T[:, :rank], np.eye(rank)))
-    updates = 0
     for j in range(rank, size):
-        d = inverse @ T[:, j]
+        d = np.linalg.solve(T[:, basis], T[:, j])
         sign, step, leaving = _first_zero(w, weights, basis, d, j)
         w[j] += sign * step
         w[basis] -= sign * step * d
@@ -137,13 +136,6 @@ def _push_all(T: FloatArray, w: FloatArray, weights: FloatArray) -> tuple[FloatA
             continue
         w[basis[leaving]] = 0.0
         basis[leaving] = j
-        updates += 1
-        if updates % UPDATES_BEFORE_REFRESH == 0:
-            inverse = np.asarray(linalg.inv(T[:, basis]))
-        else:
-            row = inverse[leaving] / d[leaving]
-            inverse -= np.outer(d, row)
-            inverse[leaving] = row
     return w, basis
 
 

@@ -308,8 +308,6 @@ class SketchedPaths:
         made = sketched_rows(problem, sketch, rows, self.policies, bases)
         # Solves of a few points each have less to do at once than there are cores.
         self._threads = min(settings.n_threads, len(made)) if settings.device == CPU else 1
-        # Features that cannot matter are left out here, so that the solver need not look for any.
-        settings = replace(settings, screening=False)
         if self._threads > 1:
             settings = replace(settings, n_threads=1)
         # A realised radius is the same wherever it is the first one that is asked for.

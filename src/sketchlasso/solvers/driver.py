@@ -17,13 +17,11 @@ from sketchlasso.problem.dual import (
     TILE,
     certify_batch,
     correlate,
-    gap_safe_distance,
     null_model,
-    row_bounds,
 )
 from sketchlasso.solvers.conic import import_clarabel, solve_conic
 from sketchlasso.solvers.device import solve_on_device, suits
-from sketchlasso.solvers.newton import NO_NORMS, Newton, Round
+from sketchlasso.solvers.newton import Newton, Round
 from sketchlasso.solvers.settings import Endings, Settings, StopSolve
 from sketchlasso.solvers.solution import BatchLedger, Iterates, Solution, Status
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
@@ -186,8 +184,6 @@ def _solve_by_newton(ledger: BatchLedger, warm: Iterates | None, chain: IntArray
     batch, settings = ledger.batch, ledger.settings
     rows = min(_chunk_size(batch, settings), batch.n_instances) + TILE
     buffer: RealArray = np.empty((rows, batch.n_features), dtype=batch.P.dtype)
-    norms, scales = row_bounds(batch)
-    norms = norms if settings.screening else NO_NORMS
     open_ = np.flatnonzero(ledger.open)
     levels: list[tuple[IntArray, ...]] = [(open_,)]
     if chain is not None:
@@ -206,7 +202,7 @@ def _solve_by_newton(ledger: BatchLedger, warm: Iterates | None, chain: IntArray
                 iterates = Iterates(null.coef, null.dual, np.zeros(len(numbers), dtype=np.intp))
             else:
                 iterates = start.take(chunk)
-            newton = Newton(part, settings, norms, scales[numbers])
+            newton = Newton(part, settings)
             _solve_chunk(ledger, part, numbers, iterates, newton, buffer, fewest_rounds)
 
 
@@ -234,8 +230,7 @@ def _solve_chunk(
         left = np.flatnonzero(~closed)
         if left.size == 0 or number == settings.max_rounds:
             return
-        distance = gap_safe_distance(part, certificate.gap)
-        view = Round(part, open_, iterates, correlation, certificate, distance, number)
+        view = Round(part, open_, iterates, correlation, certificate, number)
         iterates = newton.advance(view, left)
         part, open_ = part.take(left), open_[left]
 

@@ -21,15 +21,14 @@ from sketchlasso.solvers.solution import Iterates
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 # Working rows of a cold start: an optimum without a radius has at most as many as the rank.
-FIRST_ROWS_PER_RANK = 10
-FEWEST_ROWS = 500
+FIRST_ROWS_PER_RANK = 4
+FEWEST_ROWS = 200
 # Rows per row in use or past its threshold: those nearest to theirs are likely to follow.
 SPARE_ROWS = 1.3
 # Ends a solve that does not converge; others take fewer than a hundred.
 MAX_STEPS_PER_ROUND = 2000
 # Below this gap a round is solved to the tolerance at once.
 CLOSE = 1e-5
-NO_NORMS = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,6 @@ class Round:
     iterates: Iterates  # the latest proposal
     correlation: RealArray  # (b, n): R u at the latest dual candidate
     certificate: Certificate
-    distance: FloatArray  # (b,): gap-safe distance
     number: int  # 0 for the first round
 
 
@@ -72,14 +70,11 @@ class Newton:
 
     The rows are those whose correlation with the dual point of the last round is largest:
     all that violate their threshold there, and some to spare. A cold start takes fewer, for
-    its dual point is far from the optimum and nearly every row violates it. Rows that the gap-safe
-    rule removes are left out where `norms` (n,) times `scales` (b,) bound their lengths.
+    its dual point is far from the optimum and nearly every row violates it.
     """
 
-    def __init__(
-        self, batch: Batch, settings: Settings, norms: FloatArray, scales: FloatArray
-    ) -> None:
-        self._settings, self._norms, self._scales = settings, norms, scales
+    def __init__(self, batch: Batch, settings: Settings) -> None:
+        self._settings = settings
         # Of every instance: most rows for now, and the restricted gap to ask for next.
         first = max(FIRST_ROWS_PER_RANK * batch.rank, FEWEST_ROWS)
         self._limit = np.full(batch.n_instances, first, dtype=np.intp)
@@ -149,18 +144,12 @@ class Newton:
         batch, number = view.batch, view.numbers[row]
         limit = max(int(self._limit[number]), int(SPARE_ROWS * len(support)))
         self._limit[number] = limit + limit // 2
-        scale, distance = float(view.certificate.scale[row]), view.distance[row]
-        norms = self._norms if np.isfinite(scale) and np.isfinite(distance) else NO_NORMS
         chosen = np.empty(batch.n_features, dtype=np.int64)
         count = find_rows(
             view.correlation[row],
             factor,
             batch.alpha[row],
             batch.positive,
-            norms,
-            self._scales[number],
-            scale,
-            distance,
             support,
             limit,
             view.number > 0 or len(support) > 0,

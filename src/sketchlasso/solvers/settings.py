@@ -40,8 +40,6 @@ class Settings:
         Relative duality gap at which an instance counts as solved.
     max_rounds : int
         Rounds of the driver; in each the solver proposes an iterate for every open instance.
-    screening : bool
-        Whether features that the gap-safe rule proves zero are left out on the way.
     memory_budget : int
         Bytes that the correlations of one chunk of instances may take.
     n_threads : int
@@ -60,7 +58,6 @@ class Settings:
 
     tol: float = 1e-6
     max_rounds: int = 200
-    screening: bool = True
     memory_budget: int = 96 * 2**20
     n_threads: int = -1
     callback: Callable[[Progress], None] | None = None

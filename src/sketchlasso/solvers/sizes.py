@@ -99,8 +99,6 @@ def _size_here(batch: Batch, settings: Settings, size: int) -> Sized:
     start = Iterates(stack_rows(search.pieces, batch.n_features), search.dual, steps)
     # Where nothing can enter, w = 0 is optimal at any penalty.
     penalised = replace(batch, alpha=np.where(search.alpha > 0, search.alpha, 1.0))
-    # The start is nearly the solution: to screen features would take longer than to finish it.
-    settings = replace(settings, screening=False)
     return Sized(search.alpha, solve_or_raise(penalised, "newton", settings, start))
 
 

@@ -184,6 +184,5 @@ def test_a_warm_start_works_on_little_more_than_its_support(monkeypatch):
 
     monkeypatch.setattr(newton, "solve_instance", noted)
     warm = Iterates(first.coef, first.dual_point, np.zeros(1, dtype=np.intp))
-    off = Settings(tol=1e-9, screening=False)
-    assert (solve(batch, settings=off, warm=warm).status == Status.SOLVED).all()
+    assert (solve(batch, settings=Settings(tol=1e-9), warm=warm).status == Status.SOLVED).all()
     assert sizes[0] <= 1.4 * support
