@@ -104,55 +104,50 @@ class Batch:
         positive: bool = False,
         loss: Loss = "sqrt",
     ) -> Batch:
-        """Validate, broadcast and freeze the parts of a batch; see the class for shapes.
+        """Check the parts of a batch and repeat single ones; see the class for shapes.
 
-        `c` of shape (k,) makes a single instance; scalars `s`, `alpha`, `radius` are
-        repeated, and one c is repeated over several alphas or radii.
+        `c` of shape (k,) makes a single instance, or is repeated over several penalties or radii.
         """
         shared = np.asarray(P)
-        if shared.ndim != 2 or 0 in shared.shape:
-            raise InvalidInputError(
-                f"P has shape {shared.shape}; pass a non-empty matrix of shape (n_features, rank)"
-            )
         kind = np.float32 if shared.dtype == np.float32 else np.float64
-        shared = _finite("P", np.ascontiguousarray(shared, dtype=kind))
-        n, k = shared.shape
-        targets = _finite("c", np.atleast_2d(np.asarray(c, dtype=np.float64)))
-        if targets.shape[1] != k:
+        shared = np.ascontiguousarray(shared, dtype=kind)
+        rows = np.atleast_2d(np.asarray(c, dtype=np.float64))
+        if shared.ndim != 2 or shared.size == 0 or rows.shape[1:] != shared.shape[1:]:
             raise InvalidInputError(
-                f"c has {targets.shape[1]} columns but P has rank {k}; pass c of shape (B, {k})"
+                f"P has shape {shared.shape} and c has shape {rows.shape}; pass a non-empty P of "
+                "shape (n_features, rank) and c of shape (B, rank)."
             )
-        levels = {"s": s, "radius": radius, "alpha": alpha}
-        parts = {name: np.atleast_1d(np.asarray(v, np.float64)) for name, v in levels.items()}
-        try:
-            size = np.broadcast_shapes((len(targets),), *(v.shape for v in parts.values()))[-1]
-            parts = {name: np.broadcast_to(v, (size,)).copy() for name, v in parts.items()}
-        except ValueError:
-            shapes = ", ".join(str(v.shape) for v in parts.values())
-            raise InvalidInputError(
-                f"s, radius, alpha of shapes {shapes} do not fit {len(targets)} rows of c; "
-                "give one value or one per instance"
-            ) from None
-        for name, values in parts.items():
-            if (_finite(name, values) < 0).any():
-                raise InvalidInputError(f"{name}={values.min():g} is negative; {name} must be >= 0")
+        if not np.isfinite(shared).all():
+            raise InvalidInputError("P contains NaN or infinity; clean the data first.")
         if loss not in get_args(Loss):
-            raise InvalidInputError(f"loss={loss!r} is unknown; choose 'sqrt' or 'squared'")
-        stacked, which = _roots(roots, root_of, size, k)
-        barred: Any = excluded
-        mask: Any = None if barred is None else sparse.csr_array(barred)
-        if mask is not None and mask.shape != (size, n):
-            raise InvalidInputError(f"excluded has shape {mask.shape}; pass ({size}, {n})")
+            raise unaccepted("loss", loss, "'sqrt' or 'squared'")
+        n, k = shared.shape
+        size = max(len(rows), *map(np.size, (s, radius, alpha)))
+        stacked, which = None, np.zeros(size, dtype=np.intp)
+        if roots is not None:
+            stacked = np.ascontiguousarray(roots, dtype=np.float64)
+            stacked = _numbers("roots", stacked, (stacked.size // k**2, k, k), signed=True)
+            which = np.asarray(np.arange(size) % len(stacked) if root_of is None else root_of)
+            if which.shape != (size,) or not np.isin(which, np.arange(len(stacked))).all():
+                raise unaccepted("root_of", root_of, f"{size} numbers of the {len(stacked)} roots")
+        barred: Any = None if excluded is None else sparse.csr_array(excluded)
+        if barred is not None and barred.shape != (size, n):
+            raise InvalidInputError(f"excluded has shape {barred.shape}; pass ({size}, {n}).")
+        factor = np.asarray(1.0 if penalty_factor is None else penalty_factor)
         return cls(
             P=shared,
             roots=stacked,
             root_of=which,
-            c=np.broadcast_to(targets, (size, k)).copy(),
-            penalty_factor=_factors(penalty_factor, size, n),
-            excluded=mask,
+            c=_numbers("c", rows, (size, k), signed=True),
+            s=_numbers("s", s, (size,)),
+            radius=_numbers("radius", radius, (size,)),
+            alpha=_numbers("alpha", alpha, (size,)),
+            penalty_factor=_numbers(
+                "penalty_factor", factor, (size, n) if factor.ndim == 2 else (n,), largest=np.inf
+            ),
+            excluded=barred,
             positive=bool(positive),
             loss=loss,
-            **parts,
         )
 
     def take(self, instances: IntArray | slice) -> Batch:
@@ -232,47 +227,21 @@ class Batch:
         return np.einsum("bij,bi->bj", self.roots[self.root_of], z)
 
 
-def _finite(name: str, values: Any) -> Any:
-    if not np.isfinite(values).all():
-        raise InvalidInputError(f"{name} contains NaN or infinity; clean the data first")
-    return values
-
-
-def _roots(
-    roots: ArrayLike | None, root_of: ArrayLike | None, size: int, k: int
-) -> tuple[FloatArray | None, IntArray]:
-    if roots is None:
-        return None, np.zeros(size, dtype=np.intp)
-    stacked = _finite("roots", np.ascontiguousarray(roots, dtype=np.float64))
-    stacked = stacked[None] if stacked.ndim == 2 else stacked
-    if stacked.ndim != 3 or stacked.shape[1:] != (k, k):
-        raise InvalidInputError(f"roots has shape {stacked.shape}; pass (G, {k}, {k})")
-    if root_of is None:
-        if len(stacked) not in (1, size):
-            raise InvalidInputError(
-                f"{len(stacked)} roots for {size} instances need root_of, an index per instance"
-            )
-        which = np.arange(size) % len(stacked)
-    else:
-        which = np.asarray(root_of, dtype=np.intp)
-        if which.shape != (size,) or which.min() < 0 or which.max() >= len(stacked):
-            raise InvalidInputError(
-                f"root_of must hold {size} indices in [0, {len(stacked)}); got shape {which.shape}"
-            )
-    return stacked, which
-
-
-def _factors(penalty_factor: ArrayLike | None, size: int, n: int) -> FloatArray:
-    if penalty_factor is None:
-        return np.ones(n)
+def _numbers(
+    name: str,
+    values: ArrayLike,
+    shape: tuple[int, ...],
+    *,
+    signed: bool = False,
+    largest: float = np.finfo(np.float64).max,
+) -> FloatArray:
+    """Numbers from zero (or minus `largest`) to `largest`, repeated to a shape."""
+    array = np.asarray(values, dtype=np.float64)
     try:
-        factor = np.asarray(penalty_factor, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise unaccepted("penalty_factor", penalty_factor, "numbers >= 0") from None
-    if factor.shape not in ((n,), (size, n)):
-        raise InvalidInputError(
-            f"penalty_factor has shape {factor.shape}; pass ({n},) or ({size}, {n})"
-        )
-    if np.isnan(factor).any() or (factor < 0).any():
-        raise InvalidInputError("penalty_factor must be >= 0 (0 = unpenalised, inf = excluded)")
-    return np.ascontiguousarray(factor)
+        array = np.broadcast_to(array, shape).copy()
+    except ValueError:
+        raise InvalidInputError(f"{name} has shape {array.shape}; pass {shape}.") from None
+    if not ((array >= (-largest if signed else 0.0)) & (array <= largest)).all():
+        accepted = "finite numbers" if signed else "numbers >= 0"
+        raise InvalidInputError(f"{name} must hold {accepted} without NaN; clean the data first.")
+    return array

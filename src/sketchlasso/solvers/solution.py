@@ -19,14 +19,12 @@ from sketchlasso.solvers.settings import Progress, Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
 
-# A gap within this factor of the tolerance counts as inaccurate, not as stalled.
-ALMOST = 100.0
 # Rounds without a tenth of progress after which an instance counts as stalled.
 STALL_ROUNDS = 15
 
 
 class Status(IntEnum):
-    """End of one instance; `Status(x).remedy` says what to change."""
+    """How one instance ended; :meth:`Solution.message` says what to change."""
 
     SOLVED = 0
     INACCURATE = 1
@@ -36,47 +34,32 @@ class Status(IntEnum):
     INTERRUPTED = 5
     LEFT_OUT = 6
 
-    @property
-    def remedy(self) -> str:
-        """One sentence: what happened and which argument helps."""
-        return _REMEDIES[self]
 
-
-_REMEDIES: dict[Status, str] = {
-    Status.SOLVED: "The duality gap is below the tolerance.",
+# How instances that are not solved ended, and what helps.
+_SHORTFALLS = {
     Status.INACCURATE: (
-        "The gap is within a factor 100 of the tolerance but no longer shrinks; loosen tol, or "
-        "scale the columns to comparable size."
+        "just missed the tolerance",
+        "The gap no longer shrinks; loosen tol, or scale the columns to comparable size.",
     ),
     Status.ITERATION_LIMIT: (
-        "The iteration limit was reached before the tolerance; loosen tol, solve along a path of "
-        "decreasing penalties, or raise max_rounds."
+        "reached the iteration limit",
+        "Loosen tol, solve along a path of decreasing penalties, or raise max_rounds.",
     ),
     Status.STALLED: (
-        "The gap stopped shrinking above the tolerance; standardise columns of very different "
-        "size, leave out unpenalised columns that nearly depend on others, loosen tol (to 1e-4 for "
-        "float32 data), or try solver='conic'."
+        "stalled",
+        "Standardise columns of very different size, leave out unpenalised columns that nearly "
+        "depend on others, loosen tol (to 1e-4 for float32 data), or try solver='conic'.",
     ),
     Status.NON_FINITE: (
-        "The iterates became infinite or NaN: the data are scaled beyond what floating point "
-        "can hold; rescale X and y."
+        "failed",
+        "The data are scaled beyond what floating point can hold; rescale X and y.",
     ),
-    Status.INTERRUPTED: (
-        "The solve was interrupted; the coefficients are the best found until then."
-    ),
+    Status.INTERRUPTED: ("were interrupted", "The coefficients are the best until then."),
     Status.LEFT_OUT: (
-        "The search for a penalty was decided before this one; give the penalties yourself to "
-        "have them all solved."
+        "were left out",
+        "The search for a penalty was decided before; give the penalties yourself to have them "
+        "all solved.",
     ),
-}
-# How instances of a status that is not SOLVED ended, in a sentence.
-_ENDED = {
-    Status.INACCURATE: "just missed the tolerance",
-    Status.ITERATION_LIMIT: "reached the iteration limit",
-    Status.STALLED: "stalled",
-    Status.NON_FINITE: "failed",
-    Status.INTERRUPTED: "were interrupted",
-    Status.LEFT_OUT: "were left out",
 }
 
 
@@ -87,7 +70,8 @@ def status_of(gap: FloatArray, tol: float, otherwise: IntArray | Status) -> IntA
     the search ended; it is the status of a gap far above the tolerance.
     """
     status = np.full(len(gap), otherwise, dtype=np.intp)
-    status[gap <= ALMOST * tol] = int(Status.INACCURATE)
+    # Nearly there: inaccurate, not stalled.
+    status[gap <= 100.0 * tol] = int(Status.INACCURATE)
     status[gap <= tol] = int(Status.SOLVED)
     return status
 
@@ -95,12 +79,12 @@ def status_of(gap: FloatArray, tol: float, otherwise: IntArray | Status) -> IntA
 def _shortfalls(status: IntArray, relative_gap: FloatArray) -> str:
     """Describe the instances (B,) that fell short, with a remedy for each kind."""
     sentences = []
-    for kind, ended in _ENDED.items():
+    for kind, (ended, remedy) in _SHORTFALLS.items():
         of_kind = status == kind
         if of_kind.any():
             sentences.append(
                 f"{np.sum(of_kind)} of {len(status)} instances {ended} "
-                f"(worst relative gap {relative_gap[of_kind].max():.1e}). {_REMEDIES[kind]}"
+                f"(worst relative gap {relative_gap[of_kind].max():.1e}). {remedy}"
             )
     return " ".join(sentences)
 
@@ -162,7 +146,7 @@ class Certified(Bounds):
         gap = self.relative_gap
         if self.solved.all():
             return f"all {len(gap)} instances solved, worst relative gap {gap.max():.1e}"
-        return "".join(map(str, _shortfalls(self.status, gap)))
+        return _shortfalls(self.status, gap)
 
 
 @dataclass(frozen=True, eq=False)
