@@ -79,10 +79,9 @@ def sketch(
 
     Parameters
     ----------
-    X : array-like, memory map, CSR or CSC matrix, BlockMatrix or dask array
-        Of shape (m, n), samples in rows, features in columns. float32 stays float32. Never made
-        dense, never copied whole where its type allows products in place; never collected where
-        it is in blocks of rows (chunks of a dask array), see :class:`BlockMatrix`.
+    X : array-like, memory map, CSR or CSC matrix, BlockMatrix or dask array of shape (m, n)
+        Samples in rows. Never made dense, never copied whole where its type allows products in
+        place; blocks are never collected. float32 stays float32.
     y : array-like of shape (m,) or (m, t), optional
         One or several responses, for ``method="response"`` only.
     rank : int, optional
@@ -107,9 +106,8 @@ def sketch(
         Whether the sketch is of X with columns of mean zero, and of standard deviation one.
     radius : "spectral", "frobenius", "realised" or float, optional
         Norm of X - QP' to bound from above; or ``"realised"``, an estimate that is made exact
-        when problems are solved, see :mod:`sketchlasso.sketches.radius`; or the number to record
-        (0: the non-robust model). ``"realised"`` by default for ``method="response"``,
-        ``"spectral"`` for the others.
+        when problems are solved (the default of ``"response"``, ``"spectral"`` that of others);
+        or the number to record (0: the non-robust model).
     random_state : int, Generator, RandomState or None
         The seed it stands for is recorded, and repeats the sketch.
     n_iter : int, optional

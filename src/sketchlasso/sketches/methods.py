@@ -29,8 +29,6 @@ from sketchlasso.types import RealArray
 # Below this smaller side, or where the sketch keeps a third of it, LAPACK decomposes all of A:
 # the dense copy is then no larger than the working memory of a sketch.
 SMALL_SIDE = 64
-# Rows of a sparse block of frequent directions, in multiples of the number of directions.
-SPARSE_BLOCK = 8
 
 
 def power(
@@ -162,7 +160,7 @@ def frequent_directions(
     del rng
     count = min(rank + oversampling, *A.shape)
     B = np.zeros((A.shape[1], 0), dtype=A.dtype)
-    tile = count * SPARSE_BLOCK if A.blocks.sparse else count
+    tile = 8 * count if A.blocks.sparse else count
     A.meter.count()
     transform = A.block_transform
     B, rest = A.blocks.run_chain(_take_in_tiles, (B, None), (transform, count, tile))

@@ -35,8 +35,6 @@ RadiusName: TypeAlias = Literal["spectral", "frobenius", "realised"]
 RadiusKind: TypeAlias = Literal["spectral", "frobenius", "realised", "given"]
 
 FAILURE_PROBABILITY = 1e-6  # of a radius that is a random bound
-# Doubling and bisection try fewer radii than this; their probabilities of failure add up.
-MOST_RADII = 64
 
 
 @dataclass(frozen=True)
@@ -168,12 +166,12 @@ def sketch_to_tolerance(
 ) -> tuple[Factors, Radius]:
     """Sketch with the smallest rank whose spectral radius is at most tol * ||A||_2.
 
-    The rank is doubled from 16 until the radius is small enough or `largest_rank` is reached;
-    leading columns of that sketch are then tried by bisection. ||A||_2 is taken as the sketch's
-    largest singular value, which never exceeds it. `build` makes the factors of a rank. The failure
-    probability of the radius covers every radius that was tried.
+    The rank is doubled until the radius is small enough; leading columns are then tried by
+    bisection. ||A||_2 is taken as the sketch's largest singular value, which never exceeds it. The
+    failure probability covers every radius that was tried.
     """
-    rank, failure = min(16, largest_rank), FAILURE_PROBABILITY / MOST_RADII
+    # Doubling and bisection try fewer than 64 radii.
+    rank, failure = min(16, largest_rank), FAILURE_PROBABILITY / 64
     while True:
         factors = build(rank)
         radius = spectral_radius(A, factors, rng, failure)

@@ -8,12 +8,8 @@ extended by the block Krylov space of A A' that starts at the responses,
 so that A'y, and with it the gradient of the regression at w = 0, is exact in the sketch. The
 Krylov part is built in the orthogonal complement of U, where it finds what U has missed.
 
-Such a sketch depends on y. Where rows are held out, it must not depend on their responses:
-:func:`extend_rows` makes the sketch anew from the training rows, which share the part U that does
-not depend on y.
-
-The basis has a row for every sample. Where X is in blocks the products are computed where the
-blocks are, but the basis (m, k) is held in this process.
+Where rows are held out, :func:`extend_rows` makes the sketch anew from the training rows, which
+share the part U that does not depend on y. The basis (m, k) is held in this process.
 """
 
 from __future__ import annotations

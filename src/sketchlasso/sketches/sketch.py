@@ -68,30 +68,29 @@ class Sketch:
     ----------
     P : ndarray of shape (n_features, rank)
     Q : ndarray or ImplicitRows of shape (n_samples, rank)
-        Orthonormal columns, except in a pair the user brought. For X in blocks with more
-        samples than features, and methods that have not seen y, it is never made: Q = A W is
-        known by W, its rows stay where the blocks are, and ``numpy.asarray(Q)`` collects them.
+        Orthonormal columns, except in a pair the user brought. For tall X in blocks Q = A W is
+        known by W alone, and ``numpy.asarray(Q)`` collects its rows.
     radius : float
-        Upper bound on ||A - QP'||, or the number that was given, or an estimate to start from;
-        the epsilon of the paper.
+        The epsilon of the paper: upper bound on ||A - QP'||, the number that was given, or an
+        estimate to start from.
     radius_kind : {"spectral", "frobenius", "realised", "given"}
         Norm that the radius bounds; or ``"realised"``, an estimate of ||(A - QP')w|| / ||w||
         that is made exact, instance by instance, when problems are solved.
     radius_failure_probability : float or None
-        Probability that the radius falls short of the norm; 0 for certain, None when given.
+        Probability that the radius falls short of the norm; None where it bounds none.
     singular_values : ndarray of shape (rank,)
         Of Q P', largest first.
     method : str
     seed : int or None
         Passing it as ``random_state`` repeats the sketch.
     column_means, column_scales : ndarray of shape (n_features,) or None
-        What centring subtracted and scaling divided by; None when not done.
+        What centring subtracted and scaling divided by.
     cost : SketchCost
     fingerprint : str or None
         Digest of X; None when the pair was brought without X.
     response_rank : int
-        Trailing columns of P and Q that were made from the response. Where it is not 0 the
-        sketch has seen y, and functions that hold out rows remake those columns without them.
+        Trailing columns that were made from the response; functions that hold out rows remake
+        them without these rows.
     """
 
     P: RealArray
@@ -112,8 +111,7 @@ class Sketch:
         for name in ARRAYS:
             array = getattr(self, name)
             if array is not None and not isinstance(array, ImplicitRows):
-                # Factors are read by rows; a copy also drops the wider array it was cut from,
-                # and a view leaves the caller's own array writeable.
+                # By rows; a copy also drops the wider array it was cut from.
                 object.__setattr__(self, name, read_only(np.ascontiguousarray(array)))
 
     @classmethod
@@ -196,11 +194,9 @@ class Sketch:
         return replace(self, radius=size, radius_kind="given", radius_failure_probability=None)
 
     def rescaled(self, unit: float, fingerprint: str | None = None) -> Sketch:
-        """Return the sketch of X times `unit`, a power of two; the digest is that of the product.
-
-        Columns divided by their scales have no unit: only the scales change with X then.
-        """
+        """Return the sketch of X times `unit`, a power of two, with its digest."""
         means, scales = self.column_means, self.column_scales
+        # Columns divided by their scales have no unit.
         factor = unit if scales is None else 1.0
         return replace(
             self,
@@ -216,8 +212,7 @@ class Sketch:
         """Return the same factors with a bound on ||A - QP'||_2, for X that was sketched."""
         if self.radius_kind == "spectral":
             return self
-        rng = np.random.default_rng(self.seed)
-        bound = spectral_radius(self.view(X), self._factors, rng)
+        bound = spectral_radius(self.view(X), self._factors, np.random.default_rng(self.seed))
         return replace(
             self,
             radius=bound.value,
@@ -256,39 +251,31 @@ class Sketch:
 
     def summary(self) -> str:
         """Return a few lines on shape, rank, radius and cost."""
-        m, n = self.shape
-        done = [
-            word
-            for word, array in (("centred", self.column_means), ("scaled", self.column_scales))
-            if array is not None
-        ]
-        columns = ", columns " + " and ".join(done) if done else ""
-        rank, meaning = str(self.rank), "given"
+        (m, n), rank = self.shape, str(self.rank)
+        words = {"centred": self.column_means, "scaled": self.column_scales}
+        done = " and ".join(word for word, array in words.items() if array is not None)
         if self.response_rank:
             rank = f"{self.rank - self.response_rank} + {self.response_rank} from the response"
+        meaning = "given"
         if self.radius_kind == "realised":
             meaning = "estimate of the error that coefficients realise"
         elif self.radius_failure_probability is not None:
             odds = self.radius_failure_probability
             certainty = f", with probability 1 - {odds:.0e}" if odds else ""
             meaning = f"at least the {self.radius_kind} norm of X - QP'{certainty}"
-        return "\n".join(
-            (
-                f"Sketch of {m} samples x {n} feature{'' if n == 1 else 's'}{columns}",
-                f"  rank      {rank} ({self.method}, {self.dtype}, seed {self.seed})",
-                f"  radius    {self.radius:.4g} ({meaning})",
-                f"  largest   {self.singular_values[0]:.4g} (singular value of QP')",
-                f"  cost      {self.cost.passes} passes over X, {self.cost.products} products, "
-                f"{self.cost.seconds:.2f} s",
-            )
+        cost = self.cost
+        return (
+            f"Sketch of {m} samples x {n} feature{'' if n == 1 else 's'}"
+            f"{', columns ' + done if done else ''}\n"
+            f"  rank      {rank} ({self.method}, {self.dtype}, seed {self.seed})\n"
+            f"  radius    {self.radius:.4g} ({meaning})\n"
+            f"  largest   {self.singular_values[0]:.4g} (singular value of QP')\n"
+            f"  cost      {cost.passes} passes over X, {cost.products} products, "
+            f"{cost.seconds:.2f} s"
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the sketch to a file; :func:`load_sketch` reads it back.
-
-        The facts of the file are the plain attributes of this class under their own names, and
-        ``cost`` as a mapping; its arrays are P, Q, singular_values and, where present,
-        column_means and column_scales. An implicit Q is collected: one pass over the data.
 
         Parameters
         ----------
@@ -309,29 +296,19 @@ class Sketch:
         facts: Any = {
             name: stored.fact(name, kind, name in OPTIONAL) for name, kind in FACTS.items()
         }
-        cost = stored.part("cost")
-        P = stored.array("P", (None, None))
+        P, spent = stored.array("P", (None, None)), stored.part("cost")
         n, rank = P.shape
-        arrays: Any = {"P": P, "Q": stored.array("Q", (None, rank))}
-        arrays["singular_values"] = stored.array("singular_values", (rank,))
-        for name in ("column_means", "column_scales"):
-            if name in stored.arrays:
-                arrays[name] = stored.array(name, (n,))
-        if (
-            0 in (*P.shape, *arrays["Q"].shape)
-            or facts["radius"] < 0
-            or facts["radius_kind"] not in get_args(RadiusKind)
-            or not 0 <= facts["response_rank"] <= rank
-            or (facts["seed"] or 0) < 0
-        ):
-            raise ValueError("its radius, rank, seed or shape is none of a sketch")
-        return cls(
-            **arrays,
-            **facts,
-            cost=SketchCost(
-                cost.fact("passes", int), cost.fact("products", int), cost.fact("seconds", float)
-            ),
+        shapes = {"Q": (None, rank), "singular_values": (rank,)}
+        shapes |= {name: (n,) for name in ARRAYS[3:] if name in stored.arrays}
+        arrays: Any = {name: stored.array(name, shape) for name, shape in shapes.items()}
+        if P.size * arrays["Q"].size == 0 or facts["radius_kind"] not in get_args(RadiusKind):
+            raise ValueError("its shape or kind of radius is none of a sketch")
+        if facts["radius"] < 0 or not 0 <= facts["response_rank"] <= rank:
+            raise ValueError("its radius or rank is none of a sketch")
+        cost = SketchCost(
+            spent.fact("passes", int), spent.fact("products", int), spent.fact("seconds", float)
         )
+        return cls(P, **arrays, **facts, cost=cost)
 
     def __repr__(self) -> str:
         m, n = self.shape
