@@ -12,8 +12,9 @@ import numpy as np
 from scipy import linalg, optimize
 
 from sketchlasso.exact.columns import TrainingRows
+from sketchlasso.kernels.dense import smallest_penalty
 from sketchlasso.linalg.rows import lengths, rounding_of_sums
-from sketchlasso.problem.formulas import feasible_scale, largest_penalty, magnitude
+from sketchlasso.problem.formulas import feasible_scale, magnitude
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
@@ -103,8 +104,8 @@ class Target:
         seen = first.seen / first.length
         if self.radius == 0.0:
             return float(largest_ratio(seen[:, None], self.factor, self.positive)[0])
-        size = magnitude(seen[None], self.positive)
-        return float(largest_penalty(size, self.factor[None], np.array([self.radius]))[0])
+        buffer = np.empty((2, len(seen)))
+        return smallest_penalty(seen, self.factor, self.positive, self.radius, buffer)
 
     def certificate(self, point: Point, alpha: float, tol: float = 0.0) -> FullValues:
         """Objective, and the best dual value along the residual and the signs of the point.

@@ -45,16 +45,11 @@ GROWTH = 2.0  # of sigma after an outer step that took at most EASY_STEPS Newton
 SETBACK = 5.0  # divides sigma after one that was not done in HARD_STEPS
 EASY_STEPS = 3
 HARD_STEPS = 8
-INEXACTNESS = 1.0  # error of an outer step over the progress that it made
 # A step along a direction without curvature (an interpolating step has them) is bounded by
-# a share of the gradient, which vanishes at the solution, and by rounding.
+# this share of the gradient, which vanishes at the solution.
 DAMPING = 1e-3
-RIDGE = 1e-14
-# A full step is too long where the slope is this multiple of its start. A shorter one ends where
-# it is that share, or after so many trials.
+# A full step is too long where the slope is this multiple of its start.
 TOO_STEEP = 10.0
-LEVEL = 0.3
-LINE_SEARCH_STEPS = 20
 GRAM_UPDATES = 30  # before the sum is made anew: rounding adds up
 
 
@@ -248,9 +243,8 @@ def update_gram(
 ) -> int:
     """Bring gram = sum of a_j a_j' over the rows with y_j != 0 up to date.
 
-    If few rows entered or left, only these are added or subtracted; after GRAM_UPDATES such updates
-    the sum is recomputed, so that rounding errors do not accumulate. `rows` (n, k) and `square`
-    (k, k) are scratch. Returns the number of updates since then.
+    If few rows entered or left, only these are added or subtracted. `rows` (n, k) and `square`
+    (k, k) are scratch. Returns the number of updates since the sum was made anew.
     """
     n = A.shape[0]
     changed = 0
@@ -351,7 +345,7 @@ def newton_direction(rows: Rows, work: Work, at: Point, sigma: float, tau: float
     for i in range(H.shape[0]):
         for j in range(i):
             H[i, j] *= unit[i] * unit[j]
-        H[i, i] = 1.0 + RIDGE
+        H[i, i] = 1.0 + 1e-14  # rounding
     cholesky_in_place(H)
     cholesky_solve(H, scaled_grad, work.d)
     for i in range(H.shape[0]):
@@ -385,7 +379,7 @@ def slope_along(rows: Rows, work: Work, sigma: float, tau: float, t: float) -> f
 def line_search(rows: Rows, work: Work, sigma: float, tau: float) -> float:
     """Step length: 1, unless the step function rises there far more steeply than it fell.
 
-    In that case a length at which the slope is at most LEVEL times that of the start.
+    In that case a length at which the slope is at most 0.3 times that of the start.
     """
     start = dot(work.grad, work.d)
     t = 1.0
@@ -393,7 +387,7 @@ def line_search(rows: Rows, work: Work, sigma: float, tau: float) -> float:
     if slope <= TOO_STEEP * start:
         return t
     low, high, at_low, at_high = 0.0, t, -start, slope
-    for _ in range(LINE_SEARCH_STEPS):
+    for _ in range(20):
         width = high - low
         t = low - at_low * width / (at_high - at_low)
         if t < low + 0.1 * width:
@@ -401,7 +395,7 @@ def line_search(rows: Rows, work: Work, sigma: float, tau: float) -> float:
         elif t > high - 0.1 * width:
             t = high - 0.1 * width
         slope = slope_along(rows, work, sigma, tau, t)
-        if abs(slope) <= LEVEL * start:
+        if abs(slope) <= 0.3 * start:
             break
         if slope < 0.0:
             low, at_low = t, slope
@@ -445,7 +439,7 @@ def step_is_good(at: Point, work: Work, sigma: float, tau: float, floor: float) 
         error = miss / (2.0 * at.rho)
     error += miss / (2.0 * tau)
     progress = at.moved_x / (2.0 * tau) + at.moved_w / (2.0 * sigma)
-    return error <= INEXACTNESS * progress or error <= floor
+    return error <= progress or error <= floor
 
 
 @kernel()

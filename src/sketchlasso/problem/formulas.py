@@ -19,9 +19,6 @@ from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import Coefficients, FloatArray, SparseRows
 
-# Newton's methods below take a few steps; the others of so many are left to rounding.
-MOST_STEPS = 200
-
 
 def _namespace(array: Any) -> Any:
     """NumPy or PyTorch, whichever the array belongs to."""
@@ -113,7 +110,7 @@ def feasible_scale(size: Any, thresholds: Any, radius: Any, largest: Any, slack:
         reach = xp.where(size * largest[:, None] > thresholds, reach, float("inf"))
         scale = xp.minimum(largest, xp.amin(reach, axis=1))
         least = 2.0 * xp.finfo(scale.dtype).eps + 0.0 * scale
-        for _ in range(MOST_STEPS):
+        for _ in range(200):  # Newton takes a few; the others are left to rounding
             over = scale[:, None] * size - thresholds
             xp.clip(over, 0.0, None, out=over)
             norm = xp.linalg.norm(over, axis=1)
@@ -128,31 +125,6 @@ def feasible_scale(size: Any, thresholds: Any, radius: Any, largest: Any, slack:
             scale = xp.where(beyond, xp.clip(scale - step, 0.0, None), scale)
     # No scale was shown to be feasible: zero always is.
     return xp.where(beyond, 0.0, scale)
-
-
-def largest_penalty(size: Any, factor: Any, radius: Any) -> Any:
-    """Smallest alpha >= 0 (b,) with ||(size - alpha f)_+|| <= radius over the penalised features.
-
-    The norm is convex and decreasing in alpha: Newton's method from the left never overshoots.
-    `size` (b, n) is the :func:`magnitude` of R u at the null model's u; f is infinite for excluded
-    features.
-    """
-    xp = _namespace(size)
-    real = (factor > 0) & xp.isfinite(factor)
-    f, size = xp.where(real, factor, 1.0), xp.where(real, size, 0.0)
-    largest = xp.amax(size / f, axis=1)
-    alpha = xp.clip(xp.amax((size - radius[:, None]) / f, axis=1), 0.0, None)
-    with np.errstate(invalid="ignore"):
-        for _ in range(MOST_STEPS):
-            over = xp.clip(size - alpha[:, None] * f, 0.0, None)
-            norm = xp.linalg.norm(over, axis=1)
-            beyond = (norm > radius * (1.0 + 1e-14)) & (radius > 0)
-            step = (norm - radius) * norm / xp.sum(over * f, axis=1)
-            moved = xp.where(beyond, xp.minimum(alpha + step, largest), alpha)
-            if bool((moved == alpha).all()):
-                break
-            alpha = moved
-    return xp.where(radius <= 0, largest, alpha)
 
 
 def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:

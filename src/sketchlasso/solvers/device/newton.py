@@ -16,7 +16,6 @@ from sketchlasso.kernels.newton import (
     FIRST_TAU,
     GROWTH,
     HARD_STEPS,
-    INEXACTNESS,
     NEGLIGIBLE,
     SETBACK,
     TOO_STEEP,
@@ -196,7 +195,7 @@ def _step_is_good(state: _State, at: _ProxPoint, floor: Tensor) -> Tensor:
     moved_x = (at.x - state.x0).square().sum(1)
     moved_w = (at.keep.unsqueeze(1) * at.y - state.w0).square().sum(1)
     progress = moved_x / (2.0 * state.tau) + moved_w / (2.0 * state.sigma)
-    return (error <= INEXACTNESS * progress) | (error <= floor)
+    return (error <= progress) | (error <= floor)
 
 
 def _newton_step(rows: Rows, state: _State, at: _ProxPoint) -> None:
