@@ -24,7 +24,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, signs_of, subtract_product
 from sketchlasso.linalg.krylov import gaussian, krylov_space, short_side_gram
 from sketchlasso.sketches.factors import Factors, factors_from_left, factors_from_right
-from sketchlasso.types import RealArray
+from sketchlasso.types import IntArray, RealArray
 
 # Below this smaller side, or where the sketch keeps a third of it, LAPACK decomposes all of A:
 # the dense copy is then no larger than the working memory of a sketch.
@@ -138,10 +138,17 @@ def sampling(
     clocks[positive] = rng.exponential(size=int(positive.sum())) / scores[positive]
     extra = rank // 2 + 10 if oversampling is None else oversampling
     drawn = np.argsort(clocks, kind="stable")[: min(rank + extra, *A.shape)]
-    picks = np.zeros((size, len(drawn)))
-    picks[drawn, np.arange(len(drawn))] = 1.0
     # Random directions where the rows are dependent.
-    return factors_from_right(A, orthonormal_basis(A.rmatmat(picks), overwrite=True, rng=rng), rank)
+    return factors_from_right(
+        A, orthonormal_basis(_rows_of(A, drawn), overwrite=True, rng=rng), rank
+    )
+
+
+def _rows_of(A: DataMatrix, numbers: IntArray) -> RealArray:
+    """Some rows of A, as columns (n, r)."""
+    picks = np.zeros((A.shape[0], len(numbers)))
+    picks[numbers, np.arange(len(numbers))] = 1.0
+    return A.rmatmat(picks)
 
 
 def frequent_directions(
