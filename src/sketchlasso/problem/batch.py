@@ -130,7 +130,8 @@ class Batch:
             which = np.asarray(np.arange(size) % len(stacked) if root_of is None else root_of)
             if which.shape != (size,) or not np.isin(which, np.arange(len(stacked))).all():
                 raise unaccepted("root_of", root_of, f"{size} numbers of the {len(stacked)} roots")
-        barred: Any = None if excluded is None else sparse.csr_array(excluded)
+        stored: Any = excluded
+        barred: Any = None if stored is None else sparse.csr_array(stored)
         if barred is not None and barred.shape != (size, n):
             raise InvalidInputError(f"excluded has shape {barred.shape}; pass ({size}, {n}).")
         factor = np.asarray(1.0 if penalty_factor is None else penalty_factor)

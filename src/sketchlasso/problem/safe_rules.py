@@ -127,7 +127,7 @@ def _push_all(T: FloatArray, w: FloatArray, weights: FloatArray) -> tuple[FloatA
     rank, size = T.shape
     basis = np.arange(rank)
     for j in range(rank, size):
-        d = np.linalg.solve(T[:, basis], T[:, j])
+        d = np.asarray(np.linalg.solve(T[:, basis], T[:, j]), dtype=np.float64)
         sign, step, leaving = _first_zero(w, weights, basis, d, j)
         w[j] += sign * step
         w[basis] -= sign * step * d
