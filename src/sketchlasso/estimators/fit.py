@@ -135,10 +135,6 @@ class Prepared:
             for policy in radius_policies(radius, None)
         ]
 
-    def sketch_in_units(self, sketch: Sketch) -> Sketch:
-        """A sketch of the user's X as one of `X`."""
-        return sketch if self.x_unit == 1.0 else sketch.rescaled(1.0 / self.x_unit)
-
     def original_sketch(self, sketch: Sketch | None, ready: Sketch | None) -> Sketch | None:
         """A sketch of `X` as one of the user's X: the `ready` one that it came from, if any."""
         if sketch is None:

@@ -36,10 +36,8 @@ def write_graph(path: str | os.PathLike[str], graph: Any) -> None:
     Parameters
     ----------
     path : path-like
-        The ending names the format, also before .gz or .bz2: .graphml (Gephi, yEd, igraph,
-        Cytoscape), .gexf (Gephi), .json (nodes and links, as d3 and
-        ``networkx.node_link_graph(edges="links")`` read them) or .csv (a list of links without
-        the attributes of the nodes).
+        The ending names the format, also before .gz or .bz2: .graphml, .gexf, .json (as
+        ``networkx.node_link_graph(edges="links")`` reads it) or .csv (links alone).
     graph : networkx.Graph
         Its attributes must be numbers and texts.
     """
@@ -81,19 +79,17 @@ def read_graph(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path-like
-        The ending names the format: .graphml, .gexf, .json or .csv, each also compressed (.gz,
-        .bz2).
+        The ending names the format, as of :func:`write_graph`.
 
     Returns
     -------
     networkx.Graph
-        Of named nodes, with a `weight` above zero and a `sign` for every edge beside the numbers
-        that the file has. A list of links has no nodes without links.
+        Of named nodes, with a `weight` above zero, a `sign` and other numbers for every edge.
     """
     networkx = require("networkx", "reading a graph", "graph")
-    place, ending = Path(path), graph_ending(Path(path))
+    path, ending = Path(path), graph_ending(Path(path))
     try:
-        with COMPRESSED.get(place.suffix.lower(), open)(place, "rb") as file:
+        with COMPRESSED.get(path.suffix.lower(), open)(path, "rb") as file:
             content = file.read()
         if ending == ".json":
             data = json.loads(content)
@@ -104,38 +100,35 @@ def read_graph(path: str | os.PathLike[str]) -> Any:
         else:
             read = networkx.read_graphml if ending == ".graphml" else networkx.read_gexf
             graph = read(io.BytesIO(content))
-        return _undirected(graph, networkx.Graph(rule=graph.graph.get("rule", "or")))
+        if not len(graph):
+            raise ValueError("it has no nodes")
+        links = [_link(i, j, facts) for i, j, facts in graph.edges(data=True)]
+        simple = networkx.Graph(rule=graph.graph.get("rule", "or"))
+        simple.add_nodes_from((str(name), facts) for name, facts in graph.nodes(data=True))
+        # Of the links of a pair the last one stays.
+        for i, j, numbers in sorted(links, key=lambda link: link[2]["weight"]):
+            if i != j and numbers["weight"]:
+                simple.add_edge(i, j, **numbers)
+        return simple
     except Exception as problem:  # parsers raise all kinds of errors
         reason = " ".join(str(problem).split())[:200]
         raise StoredFileError(
-            f"{place} holds no graph ({reason}); give a file that the command network or "
+            f"{path} holds no graph ({reason}); give a file that the command network or "
             "write_graph has written."
         ) from problem
 
 
-def _undirected(graph: Any, simple: Any) -> Any:
-    """Fill a simple graph with the nodes of another and the strongest link of each pair."""
-    links = []
-    for i, j, facts in graph.edges(data=True):
-        numbers = {name: _number(value) for name, value in facts.items() if name != "id"}
-        weight = float(facts.get("weight", 1.0))
-        signed = math.copysign(weight, numbers.get("sign") or weight)
-        if not math.isfinite(signed):
-            raise ValueError(f"a link has the weight {signed}")
-        numbers |= {"weight": abs(signed), "sign": 1 if signed > 0 else -1}
-        if i != j and signed:
-            links.append((str(i), str(j), {k: v for k, v in numbers.items() if v is not None}))
-    simple.add_nodes_from((str(name), facts) for name, facts in graph.nodes(data=True))
-    if not len(simple):
-        raise ValueError("it has no nodes")
-    # The last link of a pair stays.
-    simple.add_edges_from(sorted(links, key=lambda link: link[2]["weight"]))
-    return simple
-
-
-def _number(value: Any) -> float | None:
-    """A finite number, or None."""
-    try:
-        return float(value) if math.isfinite(float(value)) else None
-    except (TypeError, ValueError):
-        return None
+def _link(i: Any, j: Any, facts: dict[str, Any]) -> tuple[str, str, dict[str, float]]:
+    """The ends of a link, with its finite numbers, its weight without a sign, and the sign."""
+    numbers = {}
+    for name, value in facts.items():
+        try:
+            if name != "id" and math.isfinite(float(value)):
+                numbers[name] = float(value)
+        except (TypeError, ValueError):
+            continue
+    weight = float(facts.get("weight", 1.0))
+    if not math.isfinite(weight):
+        raise ValueError(f"a link has the weight {weight}")
+    sign = 1 if (numbers.get("sign") or weight) > 0 else -1
+    return str(i), str(j), numbers | {"weight": abs(weight), "sign": sign}

@@ -1,8 +1,4 @@
-"""Signed graphs as networkx graphs: from two directions to one link, as arrays, and groups.
-
-An edge has a `weight` above zero, as functions of networkx need it, a `sign`, 1 or -1, and what
-else is known of it. The graph's `rule` says how two directions became one link.
-"""
+"""Signed networkx graphs: an edge has a `weight` above zero and a `sign`, 1 or -1."""
 
 from __future__ import annotations
 

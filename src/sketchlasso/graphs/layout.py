@@ -44,7 +44,7 @@ def force_layout(graph: Any, *, random_state: RandomState = 0) -> dict[str, Floa
     Returns
     -------
     dict of str to ndarray of shape (2,)
-        Places in the unit disc, as networkx draws them. Some seconds for 10,000 nodes.
+        Places in the unit disc, as networkx draws them.
     """
     links = links_of(graph)
     linked = links.degrees > 0
@@ -60,10 +60,7 @@ def force_layout(graph: Any, *, random_state: RandomState = 0) -> dict[str, Floa
 def _linked_layout(
     edges: IntArray, weights: FloatArray, nodes: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Return places (nodes, 2) in the unit disc, centred at zero, of nodes that all have edges.
-
-    The edges (n_edges, 2) are pairs of nodes, each once, with positive weights (n_edges,).
-    """
+    """Return places (nodes, 2) in the unit disc of nodes that all have edges (n_edges, 2)."""
     i, j = edges.T
     total: Any = np.bincount(i, weights, nodes) + np.bincount(j, weights, nodes)
     shares = weights * (1 / total[i] + 1 / total[j]) / (2 * nodes)
@@ -91,10 +88,7 @@ def _in_disc(places: FloatArray) -> FloatArray:
 
 
 def _apart(places: FloatArray) -> FloatArray:
-    """Return places (nodes, 2) that do not overlap, as the leaves of one hub would.
-
-    Pairs that are too near push each other away, round by round.
-    """
+    """Return places (nodes, 2) that do not overlap, as the leaves of one hub would."""
     count = len(places)
     least = min(0.08, 0.3 / np.sqrt(count))
     # Nodes that coincide have no direction to move in; golden angles give each its own.

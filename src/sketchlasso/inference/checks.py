@@ -72,10 +72,9 @@ def determined_groups(rows: ColumnRows, among: IntArray | None = None) -> list[I
 
 
 def collinear_groups(P: FloatArray) -> list[IntArray]:
-    """Groups of columns that are exact combinations of each other, from their rows P (n, k).
+    """Groups of columns that are exact combinations of each other, from rows P (n, k), n <= k.
 
-    The rows of columns of standard deviation one, n <= k. The projection on the combinations that
-    vanish links the columns of a group, and no others.
+    The projection on the combinations that vanish links the columns of a group, and no others.
     """
     triangle, order = linalg.qr(P.T, mode="r", pivoting=True)
     sizes = np.abs(np.diagonal(triangle))
@@ -94,10 +93,9 @@ def collinear_groups(P: FloatArray) -> list[IntArray]:
 
 
 def copied_columns(X: Any) -> list[IntArray]:
-    """Groups of columns of X (m, n) that are equal up to sign, scale and shift.
+    """Groups of columns of X (m, n) that vary and are equal up to sign, scale and shift.
 
-    Constant columns are ignored. One product with X finds the candidates: equal columns have
-    equal products with any vector.
+    Equal columns have equal products with any vector, which finds the candidates.
     """
     X = as_rows(X)
     m, n = X.shape
@@ -150,24 +148,15 @@ def checked_columns(
                 f"{nearest(unknown[0], names)}; give names of its columns, indices or a mask."
             )
         values = np.array([place[title] for title in map(str, values)], dtype=np.intp)
-    if values.dtype == bool:
-        if values.shape != (n,):
-            raise InvalidInputError(
-                f"{name} is a mask of shape {values.shape}, but X has {n} columns; pass a mask of "
-                f"shape ({n},), or indices."
-            )
+    if values.dtype == bool and values.shape == (n,):
         values = np.flatnonzero(values)
     whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
-    if not whole or values.min() < -n or values.max() >= n:
-        text = repr(columns)
+    if not whole or values.min() < -n or values.max() >= n or len({*(values % n)}) < len(values):
         raise InvalidInputError(
-            f"{name}={text if len(text) <= 60 else f'{text[:57]}...'} was given, but a list of "
-            f"column indices from 0 to {n - 1} is accepted; pass one."
+            f"{name} does not name different columns of X, but a list of column indices from 0 to "
+            f"{n - 1} or a mask of shape ({n},) is accepted; pass one of them."
         )
-    values = values.astype(np.intp) % n
-    if len(np.unique(values)) < len(values):
-        raise InvalidInputError(f"{name} names a column more than once; name each one once.")
-    return values
+    return values.astype(np.intp) % n
 
 
 def column_names(given: Any, n: int) -> tuple[str, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -83,33 +82,3 @@ def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
         P *= scales[:, None]
         scales = np.ones(n)
     return ColumnRows(P, means * unit, scales, constant, unit, m, standardize)
-
-
-def with_responses(columns: ColumnRows, X: Any, Y: FloatArray) -> ColumnRows:
-    """Append responses Y (m, t), which vary, to the standardised columns of X (m, n).
-
-    Where m > n the basis has one more direction, outside of the columns of X. All responses
-    share it, so they must not be regressed on each other.
-    """
-    m, n = X.shape
-    means = Y.mean(axis=0)
-    centred = Y - means
-    spreads = np.linalg.norm(centred, axis=0) / np.sqrt(m)
-    units = centred / spreads
-    P = columns.P
-    if m <= n:
-        rows = units.T
-    else:
-        products = np.asarray(X.T @ units) / (columns.scales * columns.unit)[:, None]
-        products[columns.constant] = 0.0
-        inside = np.linalg.lstsq(P, products, rcond=None)[0]
-        outside = np.sqrt(np.maximum(m - np.sum(inside**2, axis=0), 0.0))
-        rows = np.vstack([inside, outside]).T
-        P = np.hstack([P, np.zeros((n, 1))])
-    return replace(
-        columns,
-        P=np.ascontiguousarray(np.vstack([P, rows])),
-        means=np.concatenate([columns.means, means]),
-        scales=np.concatenate([columns.scales, spreads / columns.unit]),
-        constant=np.concatenate([columns.constant, np.zeros(Y.shape[1], dtype=bool)]),
-    )

@@ -27,9 +27,9 @@ from sketchlasso.inference.checks import (
     column_names,
     listed,
 )
-from sketchlasso.inference.columns import column_rows, with_responses
+from sketchlasso.inference.columns import column_rows
 from sketchlasso.inference.estimates import Desparsified
-from sketchlasso.inference.regressions import ColumnSolver, Progress
+from sketchlasso.inference.regressions import Progress
 from sketchlasso.inference.scores import (
     CentredColumns,
     LeastSquares,
@@ -69,25 +69,19 @@ def desparsified(
 
         estimate_j = b_j + z_j'(y - X b) / z_j'x_j,    error_j = sigma ||z_j|| / |z_j'x_j|
 
-    b is the square-root LASSO estimate on the full data, z_j the residual of x_j regressed on
-    the other columns, also on the full data. The second term removes the penalty's bias from b_j.
+    b is the square-root LASSO estimate and z_j the residual of x_j regressed on the other columns,
+    both on the full data. Where columns are at most three quarters of the rows, neither regression
+    is penalised: the results are those of least squares. Elsewhere the estimate is about normal if
+    few coefficients are not zero. Coefficients whose interval may cover less often than it says
+    are `flagged`, and cause an :class:`UncertainIntervalWarning`.
 
-    Where columns are at most three quarters of the rows, neither regression is penalised: the
-    estimates, errors and intervals are those of least squares. Elsewhere the estimate is about
-    normal if few coefficients are not zero: see the page on the mathematics of inference for every
-    assumption. Coefficients whose interval may cover less often than it says are `flagged`, and
-    cause an :class:`UncertainIntervalWarning`.
-
-    C.-H. Zhang and S. S. Zhang, "Confidence intervals for low dimensional parameters in high
-    dimensional linear models", Journal of the Royal Statistical Society B 76 (2014).
-    S. van de Geer, P. Buehlmann, Y. Ritov and R. Dezeure, "On asymptotically optimal confidence
-    regions and tests for high-dimensional models", Annals of Statistics 42 (2014).
+    C.-H. Zhang and S. S. Zhang, JRSS B 76 (2014). S. van de Geer, P. Buehlmann, Y. Ritov and
+    R. Dezeure, Annals of Statistics 42 (2014).
 
     Parameters
     ----------
     X : array-like, sparse matrix, BlockMatrix or dask array of shape (m, n)
-        Names come from data frames. For X in blocks only the scores, of shape (m, c), and an
-        array of shape (n, min(m, n)) are in memory; each takes a few passes over X.
+        For X in blocks, the scores (m, c) and an array (n, min(m, n)) are in memory.
     y : array-like of shape (m,) or (m, t)
         Several responses share the scores, so they cost little more than one.
     features : array-like of shape (c,), optional
@@ -95,7 +89,7 @@ def desparsified(
     alpha : float or str
         Penalty of the initial estimate on columns of standard deviation one. ``"auto"`` is none
         where the scores have none, and ``"pivotal"`` elsewhere; otherwise as in
-        :class:`SqrtLasso`, but a number or ``"pivotal"`` where X is in blocks.
+        :class:`SqrtLasso`.
     score_alpha : float or "auto"
         Penalty of the regressions that make the scores, on columns of standard deviation one. A
         smaller one leaves less bias but larger errors. ``"auto"`` is none where columns are at most
@@ -119,8 +113,7 @@ def desparsified(
     device : str
         Where the regressions of the scores are solved, see :class:`Settings`.
     checkpoint : path-like, optional
-        Finished parts of the scores are kept in a folder beside this path until the call
-        returns. If it is interrupted, the same call continues from there.
+        An interrupted call continues from parts that are kept beside this path.
     progress : callable, optional
         Called with the scores done and their number.
 
@@ -229,17 +222,15 @@ def _penalised(
     columns: CentredColumns, Y: FloatArray, alpha: Any, settings: Settings
 ) -> FloatArray:
     """Coefficients (t, n) of the square-root LASSO, in the units of X and Y."""
-    X, t, n = columns.X, Y.shape[1], columns.shape[1]
-    if isinstance(X, BlockMatrix):
-        both = with_responses(columns.rows, X, Y)
-        regressions = ColumnSolver(settings).solve(both, alpha, np.arange(n, n + t), np.arange(n))
-        regressions.warn_if_unsolved()
-        return np.asarray(regressions.coef[:, :n].toarray())
-    tol, n_threads = settings.tol, settings.n_threads
-    model: Any = SqrtLasso(alpha, standardize=True, sketch=None, tol=tol, n_jobs=n_threads)
+    model: Any = SqrtLasso(
+        alpha, standardize=True, sketch=None, tol=settings.tol, n_jobs=settings.n_threads
+    )
+    if isinstance(columns.X, BlockMatrix):
+        # At radius 0 an exact sketch has the same problem as X itself.
+        model.set_params(sketch="exact", radius=0.0)
     with not_warning_of(EmptyModelWarning):
-        model.fit(X, Y)
-    return np.array(model.coef_, dtype=np.float64).reshape(t, n)
+        model.fit(columns.X, Y)
+    return np.array(model.coef_, dtype=np.float64).reshape(Y.shape[1], columns.shape[1])
 
 
 def _checked_initial(initial: ArrayLike, shape: tuple[int, int]) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -99,14 +99,11 @@ def treatment_effect(
         y = d a + X b + noise,    d = X c + noise
 
     Controls are selected by two regressions on them with a rigorous penalty: of y and of d.
-    Double selection then regresses y on d and on the union of both selections, so a control
-    that one regression misses does little harm if the other selects it. Partialling out
-    regresses the residual of y on that of d, both of refits on their own selections.
+    Double selection then regresses y on d and on the union of both selections. Partialling out
+    regresses the residual of y on that of d, both of refits on their own selections. Each of
+    several treatments has the other ones among its controls.
 
-    Each of several treatments has the other ones among its controls.
-
-    A. Belloni, V. Chernozhukov and C. Hansen, "Inference on treatment effects after selection
-    among high-dimensional controls", Review of Economic Studies 81 (2014).
+    A. Belloni, V. Chernozhukov and C. Hansen, Review of Economic Studies 81 (2014).
 
     Parameters
     ----------
@@ -160,7 +157,18 @@ def treatment_effect(
         )
     response = responses[:, 0]
     treatments, own = _treatments(d, m)
-    _warn_of_few(treatments, own)
+    for column, name in zip(treatments.T, own, strict=True):
+        values, counts = np.unique(column, return_counts=True)
+        usual = values[np.argmax(counts)]
+        different = m - int(counts.max())
+        if different < FEWEST_TREATED:
+            warn_user(
+                FewTreatedWarning(
+                    f"treatment {name} differs from {usual:g} in {different} of {m} rows, but the "
+                    f"error of its effect needs at least {FEWEST_TREATED} such rows; collect more, "
+                    "or do not rely on its interval."
+                )
+            )
     k = treatments.shape[1]
     robust = errors == "robust" or (errors == "auto" and method == "double-selection")
     everything = np.hstack([controls, treatments])
@@ -212,22 +220,6 @@ def _treatments(d: Any, m: int) -> tuple[FloatArray, tuple[str, ...]]:
     if values.shape[1] == 1 and getattr(d, "name", None) is not None:
         return values, (str(d.name),)
     return values, tuple(f"d{number}" for number in range(values.shape[1]))
-
-
-def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:
-    """Warn about treatments (m, k) that differ from their most common value in only a few rows."""
-    for column, name in zip(treatments.T, names, strict=True):
-        values, counts = np.unique(column, return_counts=True)
-        usual = int(np.argmax(counts))
-        different = len(column) - int(counts[usual])
-        if different < FEWEST_TREATED:
-            warn_user(
-                FewTreatedWarning(
-                    f"treatment {name} differs from {values[usual]:g} in {different} of "
-                    f"{len(column)} rows, but the error of its effect needs at least "
-                    f"{FEWEST_TREATED} such rows; collect more, or do not rely on its interval."
-                )
-            )
 
 
 def _effect(v: FloatArray, y: FloatArray, free: int, robust: bool) -> tuple[float, float]:

@@ -1,10 +1,8 @@
 """Cutoff, features per half-sample and error rate of stability selection: two decide the third.
 
-The error rate is a bound on the expected number of falsely selected features.
-
-A feature is called noise here if the base procedure selects it on a half-sample with a
-probability of at most theta = q / p. With B complementary pairs, cutoff tau and q features per
-half-sample, the expected number of noise features that are selected is at most
+The error rate is a bound on the expected number of falsely selected features: of noise, which a
+half-sample selects with a probability of at most theta = q / p. With B complementary pairs, cutoff
+tau and q features per half-sample it is
 
     none        q^2 / (p (2 tau - 1))                                      Meinshausen, Buehlmann
     unimodal    q^2 / p * C(tau, B)                                        Shah, Samworth
@@ -97,8 +95,9 @@ def error_control(
     >>> error_control(1000, q=30, pfer=1.0, assumption="none").cutoff
     0.95
     """
-    _check_whole("n_features", n_features, 1)
-    _check_whole("n_pairs", n_pairs, 2)
+    for name, value, least in (("n_features", n_features, 1), ("n_pairs", n_pairs, 2)):
+        if not is_whole(value) or value < least:
+            raise unaccepted(name, value, f"an integer >= {least}")
     check_choice("assumption", assumption, get_args(Assumption))
     p, pairs = int(n_features), int(n_pairs)
     if cutoff is not None and q is not None and pfer is not None:
@@ -106,77 +105,34 @@ def error_control(
             f"cutoff={cutoff!r}, q={q!r} and pfer={pfer!r} were all given, but any two of them "
             "decide the third; leave one out."
         )
-    if pfer is None and (cutoff is None or q is None):
-        pfer = 1.0
-    if q is None and cutoff is None:
-        cutoff = 0.75
-    if pfer is not None and not (is_number(pfer) and 0 < pfer < np.inf):
+    limit = 1.0 if pfer is None else pfer
+    if not (is_number(limit) and 0 < limit < np.inf):
         accepted = "a number > 0 of falsely selected features"
         raise unaccepted("pfer", pfer, accepted, "pass for example 1")
-    if cutoff is not None:
-        _check_cutoff(cutoff, pairs, assumption)
     most = p if assumption == "none" else int(p / sqrt(3.0))
-    if q is None:
-        assert cutoff is not None and pfer is not None
-        return _largest_q(p, most, float(cutoff), float(pfer), pairs, assumption)
-    if not is_whole(q) or not 1 <= q <= most:
-        reason = "" if assumption == "none" else f" (q / n_features <= {1 / sqrt(3):.3f})"
+    if q is not None and not (is_whole(q) and 1 <= q <= most):
         raise InvalidInputError(
             f"q={q!r} was given, but an integer from 1 to {most} is accepted for {p} features and "
-            f"assumption={assumption!r}{reason}; pass one."
+            f"assumption={assumption!r}; pass one."
         )
-    if cutoff is not None:
-        bound = pfer_bound(p, int(q), float(cutoff), pairs, assumption)
-        return ErrorControl(float(cutoff), int(q), bound)
-    assert pfer is not None
-    return _smallest_cutoff(p, int(q), float(pfer), pairs, assumption)
-
-
-def _largest_q(
-    p: int, most: int, cutoff: float, pfer: float, pairs: int, assumption: Assumption
-) -> ErrorControl:
-    """Bisect: bounds grow with q."""
+    if q is not None and cutoff is None:
+        cutoff = _smallest_cutoff(p, int(q), float(limit), pairs, assumption)
+    level = _checked_cutoff(0.75 if cutoff is None else cutoff, pairs, assumption)
 
     def bound(q: int) -> float:
-        return pfer_bound(p, q, cutoff, pairs, assumption)
+        return pfer_bound(p, q, level, pairs, assumption)
 
-    q = bisect_right(range(1, most + 1), pfer, key=bound)
-    if q == 0:
+    size = bisect_right(range(1, most + 1), limit, key=bound) if q is None else int(q)
+    if size == 0:
         raise InvalidInputError(
-            f"pfer={pfer:g} with cutoff={cutoff:g} leaves no feature per half-sample for {p} "
+            f"pfer={limit:g} with cutoff={level:g} leaves no feature per half-sample for {p} "
             "feature(s), but at least one is needed; pass a larger pfer or a larger cutoff."
         )
-    return ErrorControl(cutoff, q, bound(q))
+    return ErrorControl(level, size, bound(size))
 
 
-def _smallest_cutoff(
-    p: int, q: int, pfer: float, pairs: int, assumption: Assumption
-) -> ErrorControl:
-    """The formula where there is one, else the first of the multiples of 1 / (2B)."""
-    if assumption == "none":
-        cutoff = 0.5 * (q**2 / (pfer * p) + 1.0)
-        if cutoff <= 1.0:
-            return ErrorControl(cutoff, q, pfer_bound(p, q, cutoff, pairs, assumption))
-    else:
-        for step in range(grid_step(lowest_cutoff(pairs, assumption), pairs), 2 * pairs + 1):
-            cutoff = step / (2 * pairs)
-            bound = pfer_bound(p, q, cutoff, pairs, assumption)
-            if bound <= pfer:
-                return ErrorControl(cutoff, q, bound)
-    best = pfer_bound(p, q, 1.0, pairs, assumption)
-    raise InvalidInputError(
-        f"q={q!r} with pfer={pfer:g} is not possible for {p} features: the bound is {best:.3g} "
-        "even at a cutoff of 1; pass a smaller q or a larger pfer."
-    )
-
-
-def _check_whole(name: str, value: object, least: int) -> None:
-    if not is_whole(value) or value < least:
-        raise unaccepted(name, value, f"an integer >= {least}")
-
-
-def _check_cutoff(cutoff: float, pairs: int, assumption: Assumption) -> None:
-    least = lowest_cutoff(pairs, assumption)
+def _checked_cutoff(cutoff: float, pairs: int, assumption: Assumption) -> float:
+    least = 0.5 if assumption == "none" else 0.5 + 1.0 / pairs
     above = is_number(cutoff) and cutoff >= least - ROUNDING
     if not above or cutoff > 1 or (assumption == "none" and cutoff <= least):
         start = "above" if assumption == "none" else "from"
@@ -184,6 +140,24 @@ def _check_cutoff(cutoff: float, pairs: int, assumption: Assumption) -> None:
             f"cutoff={cutoff!r} was given, but a share {start} {least:g} to 1 is accepted for "
             f"assumption={assumption!r} and n_pairs={pairs!r}; pass one, or more pairs."
         )
+    return float(cutoff)
+
+
+def _smallest_cutoff(p: int, q: int, pfer: float, pairs: int, assumption: Assumption) -> float:
+    """The smallest cutoff, by the formula or among the multiples of 1 / (2B)."""
+    if assumption == "none":
+        cutoff = 0.5 * (q**2 / (pfer * p) + 1.0)
+        if cutoff <= 1.0:
+            return cutoff
+    else:
+        for step in range(pairs + 2, 2 * pairs + 1):
+            if pfer_bound(p, q, step / (2 * pairs), pairs, assumption) <= pfer:
+                return step / (2 * pairs)
+    best = pfer_bound(p, q, 1.0, pairs, assumption)
+    raise InvalidInputError(
+        f"q={q!r} with pfer={pfer:g} is not possible for {p} features: the bound is {best:.3g} "
+        "even at a cutoff of 1; pass a smaller q or a larger pfer."
+    )
 
 
 def pfer_bound(p: int, q: int, cutoff: float, n_pairs: int, assumption: Assumption) -> float:
@@ -206,8 +180,3 @@ def pfer_bound(p: int, q: int, cutoff: float, n_pairs: int, assumption: Assumpti
 def grid_step(cutoff: float, n_pairs: int) -> int:
     """The least number of the 2B half-samples that reaches a cutoff."""
     return ceil(cutoff * 2 * n_pairs - ROUNDING)
-
-
-def lowest_cutoff(n_pairs: int, assumption: Assumption) -> float:
-    """The smallest cutoff that a bound covers; for "none" cutoffs have to exceed it."""
-    return 0.5 + 1.0 / n_pairs if assumption == "unimodal" else 0.5

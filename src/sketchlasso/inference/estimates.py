@@ -26,11 +26,7 @@ class NormalEstimates:
     estimate: FloatArray
     standard_error: FloatArray
     names: tuple[str, ...]
-
-    @property
-    def _freedom(self) -> Any:
-        """Degrees of freedom of Student's distribution, infinite for the normal one."""
-        return np.inf
+    degrees_of_freedom: Any = np.inf  # of Student's distribution
 
     def _listed(self) -> str:
         """Name the estimates of the smallest p-values with their standard errors."""
@@ -51,10 +47,10 @@ class NormalEstimates:
     @property
     def p_value(self) -> FloatArray:
         """Two-sided p-values of the hypotheses that single coefficients are zero."""
-        return np.asarray(2.0 * student.sf(np.abs(self.z_value), self._freedom))
+        return np.asarray(2.0 * student.sf(np.abs(self.z_value), self.degrees_of_freedom))
 
     def adjusted(self, method: Adjustment = "holm") -> FloatArray:
-        """p-values that account for the number of tests.
+        """p-values that account for the number of tests of each response.
 
         Parameters
         ----------
@@ -66,7 +62,7 @@ class NormalEstimates:
         Returns
         -------
         ndarray
-            Of the shape of `p_value`; the tests of each response are adjusted among themselves.
+            Of the shape of `p_value`.
         """
         return adjusted_p_values(self.p_value, method)
 
@@ -83,7 +79,7 @@ class NormalEstimates:
         ndarray of shape (2, ...)
             Lower and upper ends.
         """
-        upper = student.ppf(0.5 + 0.5 * check_level(level), self._freedom)
+        upper = student.ppf(0.5 + 0.5 * check_level(level), self.degrees_of_freedom)
         half = upper * self.standard_error
         return np.stack([self.estimate - half, self.estimate + half])
 
@@ -116,9 +112,7 @@ def adjusted_p_values(p_value: FloatArray, method: Adjustment) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Desparsified(NormalEstimates):
-    """Estimates of coefficients, free of the penalty's bias, with their standard errors.
-
-    Arrays of several responses have a second axis for them.
+    """Estimates of coefficients, free of the penalty's bias; several responses have a second axis.
 
     Attributes
     ----------
@@ -127,11 +121,10 @@ class Desparsified(NormalEstimates):
     flagged : ndarray of bool, of shape (c,) or (c, t)
         Intervals that may miss the true coefficient more often than they say: of columns that the
         rows cannot tell from similar ones, and of responses whose initial estimate has more
-        coefficients than a quarter of the rows. Never where scores are those of least squares.
+        coefficients than a quarter of the rows.
     bias_bound : ndarray of shape (c,)
         max_k |z_j'x_k| / ||z_j|| over the other columns, each of standard deviation one. Times
-        ||b - beta||_1 / sigma it bounds the bias of an estimate in standard errors; 0, up to
-        rounding, for scores of least squares.
+        ||b - beta||_1 / sigma it bounds the bias of an estimate in standard errors.
     noise : float or ndarray of shape (t,)
         Standard deviation of the noise.
     degrees_of_freedom : float or ndarray of shape (t,)
@@ -169,10 +162,6 @@ class Desparsified(NormalEstimates):
             f"{self.flagged.sum()} flagged: {self._listed()}>"
         )
 
-    @property
-    def _freedom(self) -> Any:
-        return self.degrees_of_freedom
-
     def table(self, level: float = 0.95, adjustment: Adjustment = "holm") -> dict[str, Any]:
         """Columns of a table with one row per feature, and per response where there are several.
 
@@ -208,8 +197,6 @@ class Desparsified(NormalEstimates):
     ) -> FloatArray:
         """Intervals that hold simultaneously, by the multiplier bootstrap.
 
-        They are narrower than Bonferroni's where estimates depend on each other.
-
         Parameters
         ----------
         level : float
@@ -224,7 +211,7 @@ class Desparsified(NormalEstimates):
             Lower and upper ends.
         """
         share = check_level(level)
-        chosen = self._group(group)
+        chosen = np.sort(checked_columns("group", group, len(self.features)))
         limit = np.quantile(self._largest(chosen, n_draws, random_state), share, axis=0)
         half = limit * self.standard_error[chosen]
         return np.stack([self.estimate[chosen] - half, self.estimate[chosen] + half])
@@ -232,10 +219,7 @@ class Desparsified(NormalEstimates):
     def group_test(
         self, group: ArrayLike, *, n_draws: int = 1000, random_state: RandomState = None
     ) -> Any:
-        """p-value of the hypothesis that all coefficients of a group are zero.
-
-        The statistic is the largest |z_value| of the group; the multiplier bootstrap accounts for
-        the dependence between the estimates.
+        """p-value of no coefficient in a group: its largest |z_value|, by the multiplier bootstrap.
 
         Parameters
         ----------
@@ -249,14 +233,11 @@ class Desparsified(NormalEstimates):
         -------
         float or ndarray of shape (t,)
         """
-        chosen = self._group(group)
+        chosen = np.sort(checked_columns("group", group, len(self.features)))
         drawn = self._largest(chosen, n_draws, random_state)
         seen = np.abs(self.z_value[chosen]).max(axis=0)
         found = (1 + np.sum(drawn >= seen, axis=0)) / (n_draws + 1)
         return float(found) if self.estimate.ndim == 1 else found
-
-    def _group(self, group: ArrayLike | None) -> IntArray:
-        return np.sort(checked_columns("group", group, len(self.features)))
 
     def _largest(self, chosen: IntArray, n_draws: int, random_state: RandomState) -> FloatArray:
         """Draws (n_draws,) or (n_draws, t) of the largest deviation in a group."""
@@ -267,13 +248,10 @@ class Desparsified(NormalEstimates):
         if self.errors == "equal":
             drawn = largest_deviations(scores, n_draws, rng)[:, None]
         else:
-            seeds = rng.spawn(residual.shape[1])
-            drawn = np.column_stack(
-                [
-                    largest_deviations(scores * r[:, None], n_draws, seed)
-                    for r, seed in zip(residual.T, seeds, strict=True)
-                ]
-            )
+            drawn = np.empty((n_draws, residual.shape[1]))
+            for response, seed in enumerate(rng.spawn(residual.shape[1])):
+                own = scores * residual[:, [response]]
+                drawn[:, response] = largest_deviations(own, n_draws, seed)
         # Errors are estimated: Student's distribution, as for single coefficients.
         finite = np.where(np.isfinite(degrees), degrees, 1.0)
         ratio = np.sqrt(rng.chisquare(finite, (n_draws, len(finite))) / finite)

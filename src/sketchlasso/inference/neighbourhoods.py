@@ -82,13 +82,12 @@ class Neighbourhoods:
         if self.half_samples is None:
             return None
         t, signs = len(self.targets), sparse.coo_array(self.half_samples)
-        chosen = np.abs(signs.data).astype(np.float64)
+        shares = np.abs(signs.data) / self.n_half_samples
         # The same place in several half-samples is added up.
-        total = sparse.csr_array((chosen, (signs.row % t, signs.col)), (t, len(self.names)))
-        return sparse.csr_array(total / self.n_half_samples)
+        return sparse.csr_array((shares, (signs.row % t, signs.col)), (t, len(self.names)))
 
-    def edges(self) -> dict[str, Any]:
-        """Return directed edges as columns of a table, the strongest first.
+    def table(self) -> dict[str, Any]:
+        """Columns of a table with one row per directed edge, the strongest first.
 
         Returns
         -------
@@ -109,13 +108,9 @@ class Neighbourhoods:
         if self.stability is not None:
             table["stability"] = _entries(self.stability, row, column)
         if self.p_values is not None:
-            table["p_value"] = self._p_values(target, column)
+            p_values = _entries(self.p_values, target, column)
+            table["p_value"] = np.where(p_values > 0, p_values, np.nan)
         return table
-
-    def _p_values(self, j: Any, k: Any) -> FloatArray:
-        """P-values of pairs (e,), NaN for those that were not tested."""
-        p_values = _entries(self.p_values, j, k)
-        return np.where(p_values > 0, p_values, np.nan)
 
     def graph(self, rule: Rule = "or", *, min_stability: float = 0.0) -> Any:
         """Return the undirected graph of all columns that are targets or predictors.
@@ -123,8 +118,7 @@ class Neighbourhoods:
         Parameters
         ----------
         rule : {"or", "and"}
-            Whether an edge needs one regression of a pair or both. If only one of them was made,
-            that one decides under either rule.
+            Whether an edge needs one regression of a pair or both, where both were made.
         min_stability : float
             Keep edges that appear in at least this share of the half-samples.
 
@@ -146,8 +140,9 @@ class Neighbourhoods:
         attributes = {}
         if self.half_samples is not None:
             attributes["stability"] = self._edge_stability(edges, rule)
-        if self.p_values is not None and len(edges):
-            attributes["p_value"] = self._p_values(edges[:, 0], edges[:, 1])
+        if self.p_values is not None:
+            p_values = _entries(self.p_values, edges[:, 0], edges[:, 1])
+            attributes["p_value"] = np.where(p_values > 0, p_values, np.nan)
         if min_stability > 0:
             stable = attributes["stability"] >= min_stability
             edges, weights = edges[stable], weights[stable]
@@ -228,9 +223,8 @@ def neighbourhoods(
         edges is measured; 0 for none.
     p_values : bool
         Whether to test the pairs that either regression chose, where both were made, by Liu's
-        statistic of the two residuals, which is normal under no partial correlation. Two-sided,
-        and not adjusted for the number of pairs. Links of columns that are exact combinations of
-        others have none; a :class:`DuplicateColumnWarning` names them.
+        statistic of the two residuals: two-sided, and not adjusted for the number of pairs. Links
+        of columns that others determine have none; a :class:`DuplicateColumnWarning` names them.
     tol : float
         Relative duality gap on the full data.
     n_threads : int
@@ -240,8 +234,7 @@ def neighbourhoods(
     random_state : int, Generator, RandomState or None
         Of the half-samples.
     checkpoint : path-like, optional
-        Finished parts are kept in a folder beside this path until the call returns. If it is
-        interrupted, the same call with the same `random_state` continues from there.
+        An interrupted call with the same `random_state` continues from parts kept beside this path.
     progress : callable, optional
         Called with the regressions done and their number after each part.
 
@@ -256,7 +249,7 @@ def neighbourhoods(
     >>> X = np.random.default_rng(0).standard_normal((200, 5))
     >>> X[:, 0] += X[:, 3]
     >>> found = neighbourhoods(X, targets=[0, 1], predictors=[2, 3, 4])
-    >>> found.edges()["source"], found.edges()["target"]
+    >>> found.table()["source"], found.table()["target"]
     (['x3'], ['x0'])
     """
     rows = as_rows(X)
@@ -299,7 +292,8 @@ def neighbourhoods(
             # The same penalty per root of a row, so that it leaves the same links.
             level = alpha if isinstance(alpha, str) else alpha * np.sqrt(len(train) / m)
             own = column_rows(rows[train], True)
-            signs.append(_signs(solver.solve(own, level, explained, explaining).coef))
+            coef: Any = solver.solve(own, level, explained, explaining).coef
+            signs.append(coef.sign().astype(np.int8))
     regressions.warn_if_unsolved()
     result = Neighbourhoods(
         titles,
@@ -312,27 +306,19 @@ def neighbourhoods(
     return replace(result, p_values=_pair_tests(result, columns, rows)) if p_values else result
 
 
-def _signs(coef: SparseRows) -> SparseRows:
-    signs = np.sign(coef.data).astype(np.int8)
-    return sparse.csr_array((signs, coef.indices, coef.indptr), shape=coef.shape)
-
-
 def _pair_tests(result: Neighbourhoods, columns: ColumnRows, rows: Any) -> SparseRows:
     """P-values (n, n) of the pairs that either regression chose, where both were made.
 
-    Pairs with a column that others determine have none, as nothing is left of it to test.
-
-    With r_j = ||z_j||^2 / m the statistic
+    Pairs with a column that others determine have none. With r_j = ||z_j||^2 / m the statistic
 
         sqrt(m) ( z_j'z_k / m + r_j gamma_kj + r_k gamma_jk ) / sqrt(r_j r_k)
 
-    is close to standard normal where x_j and x_k are independent given the others. W. Liu,
-    "Gaussian graphical model estimation with false discovery rate control", Annals of Statistics
-    41 (2013).
+    is close to standard normal where x_j and x_k are independent given the others. W. Liu, Annals
+    of Statistics 41 (2013).
     """
     regressions, n = result.regressions, len(result.names)
     m = regressions.n_samples
-    pairs, _ = result._joined(_signs(regressions.coef), "or")
+    pairs, _ = result._joined(regressions.coef.sign(), "or")
     pairs = pairs[result._mutual(pairs[:, 0], pairs[:, 1])]
     pairs = pairs[~_determined(result, columns)[pairs].any(axis=1)]
     place = np.zeros(n, dtype=np.intp)
@@ -354,11 +340,7 @@ def _pair_tests(result: Neighbourhoods, columns: ColumnRows, rows: Any) -> Spars
 
 
 def _determined(result: Neighbourhoods, columns: ColumnRows) -> BoolArray:
-    """Which columns (n,) others determine, with a warning that names them.
-
-    Where rows suffice, those are all exact combinations of columns; elsewhere copies, and columns
-    that their regression fits exactly.
-    """
+    """Which columns (n,) others determine, or fit exactly, with a warning that names them."""
     groups = determined_groups(columns, np.union1d(result.targets, result.predictors))
     if groups:
         more = f" (and {len(groups) - 1} more such groups)" if len(groups) > 1 else ""

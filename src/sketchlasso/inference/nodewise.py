@@ -32,8 +32,7 @@ def nodewise(
 
         minimise over g, b    || x_j - X g - b ||_2  +  alpha * sum_k s_k |g_k| ,    g_j = 0
 
-    with s_k the standard deviation of column k (divisor m), or 1 without `standardize`. No
-    sketch is involved: the problems are those of the data, and each has a proved gap.
+    with s_k the standard deviation of column k (divisor m), or 1 without `standardize`.
 
     Parameters
     ----------
@@ -61,9 +60,8 @@ def nodewise(
     Returns
     -------
     Nodewise
-        The status says which regressions fell short; they also cause a warning. Constant columns
-        have no coefficients. Inside a :func:`cluster` with workers, these solve the regressions.
-        Ctrl-C raises KeyboardInterrupt.
+        Regressions that fall short cause a warning. Constant columns have no coefficients. Inside a
+        :func:`cluster` with workers, these solve the regressions.
 
     Examples
     --------

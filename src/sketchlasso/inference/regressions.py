@@ -109,20 +109,15 @@ class Nodewise:
 
     def penalty(self, number: int) -> Nodewise:
         """The regressions of one of the penalties, one row per target."""
-        if not -self.n_penalties <= number < self.n_penalties:
-            raise InvalidInputError(
-                f"penalty {number} was requested, but there are {self.n_penalties} per column; "
-                f"pass a number from 0 to {self.n_penalties - 1}."
-            )
-        return self.take(np.arange(number % self.n_penalties, len(self.targets), self.n_penalties))
+        number = range(self.n_penalties)[number]
+        return self.take(np.arange(number, len(self.targets), self.n_penalties))
 
     def residuals(self, X: MatrixLike) -> FloatArray:
-        """x_j - X gamma_j - intercept of every regression (m, B), on the full data.
+        """x_j - X gamma_j - intercept of every regression (m, B).
 
         Parameters
         ----------
         X : array-like, sparse matrix, BlockMatrix or dask array of shape (m, n)
-            What the regressions were made from, or other rows of the same columns.
 
         Returns
         -------
@@ -145,8 +140,6 @@ class Nodewise:
 
 
 class _Part(NamedTuple):
-    """Some solved regressions, as attributes of :class:`Nodewise`."""
-
     coef: SparseRows
     intercept: FloatArray
     residual_norm: FloatArray
@@ -293,16 +286,11 @@ def penalty_table(
         inside = np.isin(targets, predictors)
         # Where there is nothing to penalise, every penalty gives the same model.
         return np.where(inside, others or 1.0, whole or 1.0)[:, None]
-    try:
-        values = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
-    except (TypeError, ValueError):
-        values = np.empty((0, 0, 0))
+    values = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
     fits = values.ndim == 1 or (values.ndim == 2 and len(values) == len(targets))
     if not fits or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
-        one = np.ndim(alpha) == 0
-        came = f"alpha={alpha!r}" if one else f"alpha of shape {np.shape(alpha)}"
         raise InvalidInputError(
-            f"{came} was given, but 'pivotal', a finite number > 0, or "
-            f"such numbers of shape (a,) or ({len(targets)}, a) are accepted; pass one of them.",
+            f"alpha={alpha!r} was given, but 'pivotal', a finite number > 0, or "
+            f"such numbers of shape (a,) or ({len(targets)}, a) are accepted; pass one of them."
         )
     return np.broadcast_to(values, (len(targets), values.shape[-1]))

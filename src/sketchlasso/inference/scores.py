@@ -89,8 +89,8 @@ def made_scores(
     """Scores (m, c) of some columns by regressions on all the others.
 
     With ``alpha="auto"`` there is no penalty where rows suffice. Elsewhere it is the smaller, the
-    better the other columns explain a column, because their bias then adds up. A column of which
-    too little is left is regressed again with twice the penalty.
+    better the other columns explain a column; one of which too little is left is regressed again
+    with twice the penalty.
     """
     rows, (m, n) = columns.rows, columns.shape
     automatic = isinstance(alpha, str) and alpha == "auto"

@@ -16,7 +16,7 @@ from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import CallbackSupport, Watcher, reported, reporter
-from sketchlasso.estimators.fit import Prepared, prepare
+from sketchlasso.estimators.fit import prepare
 from sketchlasso.estimators.parameters import check_values
 from sketchlasso.inference.checks import check_enough_rows, copied_columns, listed
 from sketchlasso.inference.error_control import Assumption, error_control, grid_step
@@ -25,9 +25,6 @@ from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms, default_ratio
 from sketchlasso.results.entering import first_to_enter
 from sketchlasso.results.path import Grid, Problem
-from sketchlasso.sketches import Sketch
-from sketchlasso.sketches import sketch as make_sketch
-from sketchlasso.sketches.sketch import check_sketch_shape
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray
 from sketchlasso.warn import warn_user
@@ -37,17 +34,14 @@ from sketchlasso.warn import warn_user
 class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     """Select features that enter the square-root LASSO early on most half-samples.
 
-    The rows are split in half at random `n_pairs` times. On each of the 2 `n_pairs` halves the
-    penalty falls until q features have entered. A feature is selected if it is among these on at
-    least a share `cutoff` of the halves. The expected number of noise features selected is then
-    bounded, see :func:`error_control`: two of `cutoff`, `q` and `pfer` decide the third.
+    The rows are split in half at random `n_pairs` times. On each half the penalty falls until q
+    features have entered. A feature is selected if it is among these on at least a share `cutoff`
+    of the halves. The expected number of noise features selected, those that a half-sample selects
+    with a probability of at most q / n_features, is then bounded for independent rows, see
+    :func:`error_control`. Constant columns are never selected and not counted as features.
 
-    What the bound assumes: rows are independent and identically distributed; a noise feature is
-    one that a half-sample selects with a probability of at most q / n_features; and, unless
-    `assumption` is ``"none"``, that the share of halves on which a noise feature is selected
-    has a unimodal distribution. Nothing is assumed about the noise or the design. The
-    bound does not say that features correlated with a true one are noise, nor that selected
-    features have an effect. Constant columns are never selected and not counted as features.
+    N. Meinshausen and P. Buehlmann, "Stability selection", JRSS B 72 (2010). R. D. Shah and
+    R. J. Samworth, "Variable selection with error control", JRSS B 75 (2013).
 
     Parameters
     ----------
@@ -74,19 +68,12 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         of a column decides how early it enters.
     positive : bool
         Whether only features with coefficients > 0 enter.
-    sketch : str, Sketch or None
-        None solves the problems on X itself. Otherwise the method of :func:`sketch`, or a ready
-        sketch of X, that all half-samples share; it must not depend on y. The bound then holds
-        for features chosen on the sketch, which finds fewer of the true ones: use it only if X is
-        too large for the default.
-    rank : int
-        Columns of the sketch.
     tol : float
         Relative duality gap.
     n_jobs : int or None
         Threads: -1 for all cores, None for one.
     random_state : int, RandomState or None
-        Of the half-samples and of the sketch.
+        Of the half-samples.
     verbose : bool, int or callable
         See :class:`SqrtLasso`; progress is counted in half-samples.
 
@@ -101,20 +88,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     stability_path_ : ndarray of shape (n_alphas, n_features)
         Share of half-samples on which each feature has been selected by each penalty; its last
         row is `frequencies_`.
-    sketch_ : Sketch or None
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-
-    See Also
-    --------
-    error_control : The bounds by themselves.
-    plots.plot_stability : The paths.
-
-    References
-    ----------
-    N. Meinshausen and P. Buehlmann, "Stability selection", JRSS B 72 (2010).
-    R. D. Shah and R. J. Samworth, "Variable selection with error control: another look at
-    stability selection", JRSS B 75 (2013).
 
     Examples
     --------
@@ -137,8 +112,6 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     fit_intercept: bool = True
     standardize: bool = True
     positive: bool = False
-    sketch: Any = None
-    rank: int = 50
     tol: float = 1e-6
     n_jobs: int | None = -1
     random_state: int | np.random.RandomState | None = None
@@ -157,7 +130,6 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Of at least 10 rows.
         y : array-like of shape (n_samples,)
 
         Returns
@@ -167,8 +139,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         X, y = validated(self, X, y, y_numeric=True)
         self._check(X, y)
         state = check_random_state(self.random_state)
-        ready = self.sketch if isinstance(self.sketch, Sketch) else None
-        data = prepare(X, y, None, self.standardize, ready, fit_intercept=self.fit_intercept)
+        data = prepare(X, y, None, self.standardize, None, fit_intercept=self.fit_intercept)
         varying = column_scales(data.X, np.ones(len(data.Y))) > 0
         if not varying.any():
             raise InvalidInputError(
@@ -192,9 +163,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
                     "neither often enough; drop one of them."
                 )
             )
-        # Before the sketch, so that the half-samples are the same with and without one.
         rows = complementary_pairs(len(y), int(self.n_pairs), int(state.randint(2**31 - 1)))
-        shared = self._shared_sketch(data, state)
         settings = Settings(
             tol=float(self.tol),
             n_threads=thread_count(self.n_jobs),
@@ -206,7 +175,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         grid = Grid(
             int(self.n_alphas), default_ratio(data.X.shape) if ratio is None else float(ratio)
         )
-        alphas, entered = first_to_enter(problem, grid, rows, control.q, shared)
+        alphas, entered = first_to_enter(problem, grid, rows, control.q)
         counts = np.zeros((len(alphas), X.shape[1]))
         for own in entered:
             counts[list(own.values()), list(own)] += 1.0
@@ -214,7 +183,6 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         self.frequencies_ = self.stability_path_[-1].copy()
         self.cutoff_, self.q_, self.pfer_ = control.cutoff, control.q, control.pfer
         self.alphas_ = alphas * data.x_unit
-        self.sketch_ = data.original_sketch(shared, ready)
         return self
 
     def _check(self, X: Any, y: Any) -> None:
@@ -231,23 +199,6 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
                 f"y is {y[0]:g} on every row, so no feature can explain it; pass a response that "
                 "varies."
             )
-
-    def _shared_sketch(self, data: Prepared, state: Any) -> Sketch | None:
-        """The sketch that all half-samples share; it must not depend on y."""
-        if self.sketch is None:
-            return None
-        ready = isinstance(self.sketch, Sketch)
-        if self.sketch == "response" or (ready and self.sketch.response_rank):
-            raise InvalidInputError(
-                "a sketch that depends on y was given, but half-samples on it would not be "
-                "independent; pass sketch=None, or a method such as 'randomized'."
-            )
-        if ready:
-            check_sketch_shape(self.sketch, data.X.shape)
-            return data.sketch_in_units(self.sketch)
-        size = {} if self.sketch == "exact" else {"rank": min(int(self.rank), *data.X.shape)}
-        center = bool(self.fit_intercept)
-        return make_sketch(data.X, method=self.sketch, center=center, random_state=state, **size)
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Any
-
 import numpy as np
 
 from sketchlasso.exact import Descent, exact_alpha_max
@@ -13,8 +10,6 @@ from sketchlasso.linalg.threads import map_items, single_blas_thread
 from sketchlasso.problem.terms import alpha_grid
 from sketchlasso.results.path import Grid, Problem
 from sketchlasso.results.progress import SharedProgress
-from sketchlasso.results.sketched import fit_sketched
-from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Progress
 from sketchlasso.types import FloatArray, IntArray
 
@@ -25,25 +20,20 @@ Entered = dict[int, int]
 
 
 def first_to_enter(
-    problem: Problem, grid: Grid, rows: RowSets, count: int, sketch: Sketch | None = None
+    problem: Problem, grid: Grid, rows: RowSets, count: int
 ) -> tuple[FloatArray, list[Entered]]:
     """Find the first `count` features to become non-zero as the penalty falls, per row set.
 
     Features that enter between two penalties are ordered by the size of their coefficients, on
     the scale of the problem's columns. The problem has one response, the grid a number of
     penalties, from the smallest that leaves no feature on any row set down to `alpha_min_ratio`
-    times it. The sketch is made without the response; without one the problems on X itself are
-    solved. Returns the penalties that were needed, and the features of every row set.
+    times it. Returns the penalties that were needed, and the features of every row set.
     """
     assert grid.count is not None and grid.alpha_min_ratio is not None
-    terms = problem.terms if sketch is None else problem.terms.scaled(sketch.column_scales)
-    largest = exact_alpha_max(problem.X, problem.Y, rows=rows, terms=terms)
+    largest = exact_alpha_max(problem.X, problem.Y, rows=rows, terms=problem.terms)
     top = largest if float(largest[0]) > 0 else np.ones(1)
     alphas = alpha_grid(top, grid.count, grid.alpha_min_ratio)[0]
-    if sketch is None:
-        entered = _on_data(problem, rows, count, alphas)
-    else:
-        entered = _on_sketch(problem, rows, count, alphas, sketch)
+    entered = _on_data(problem, rows, count, alphas)
     last = max((step for own in entered for step in own.values()), default=0)
     return alphas[: last + 1], entered
 
@@ -84,21 +74,3 @@ def _on_data(problem: Problem, rows: RowSets, count: int, alphas: FloatArray) ->
 
             everywhere += map_items(walk, range(len(group)), settings.n_threads)
     return everywhere
-
-
-def _on_sketch(
-    problem: Problem, rows: RowSets, count: int, alphas: FloatArray, sketch: Sketch
-) -> list[Entered]:
-    """Solve a few penalties at a time, as one batch over the row sets that lack features."""
-    entered: list[Entered] = [{} for _ in range(len(rows))]
-    for first in range(0, len(alphas), STAGE):
-        waiting = [number for number, own in enumerate(entered) if len(own) < count]
-        if not waiting:
-            break
-        part = alphas[first : first + STAGE]
-        sets = RowSets(rows.n_samples, tuple(rows[number] for number in waiting))
-        coef: Any = fit_sketched(problem, Grid(part), sketch, sets).models.coef
-        for row, (number, step) in enumerate(product(waiting, range(len(part)))):
-            here = slice(coef.indptr[row], coef.indptr[row + 1])
-            _add(entered[number], count, first + step, coef.indices[here], coef.data[here])
-    return entered

@@ -3,7 +3,7 @@
 from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.embedded import embedded_corpus
 from sketchlasso.topics.finding import Topic, Topics, find_topics
-from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage, compare_images
+from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage
 from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.reading import corpus_from_matrix, read_corpus
 from sketchlasso.topics.store import load_topics
@@ -18,7 +18,6 @@ __all__ = [
     "TopicImager",
     "Topics",
     "WordImages",
-    "compare_images",
     "corpus_from_matrix",
     "embedded_corpus",
     "find_topics",

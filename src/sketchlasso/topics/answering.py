@@ -98,8 +98,7 @@ def supported(
 
     Of the words that correlate most with a query in the sketch, those stay whose link with it
     over the documents themselves has the same sign and EVIDENCE standard errors. If no more than
-    `size` words stay, those of the others with the largest covariance with the query are added:
-    they are frequent, and do little harm.
+    `size` stay, those of the others with the largest covariance with the query are added.
     """
     last = min(size, batch.n_features - 1)
     if columns.n_documents < FEWEST_DOCUMENTS:

@@ -27,8 +27,8 @@ class Corpus:
     Attributes
     ----------
     counts : csr_array of shape (n_documents, n_words)
-        How often each word occurs in each document: float64, finite, not negative. Any sparse or
-        dense matrix of real numbers is accepted and cast; it need not hold whole numbers.
+        How often each word occurs in each document: finite, not negative. Any matrix of real
+        numbers is accepted and cast.
     words : tuple of str, of length n_words
         One per column, all different.
     titles : tuple of str, of length n_documents
@@ -99,10 +99,7 @@ class Corpus:
         return f"<Corpus of {documents} documents, {words} words{origin}>"
 
     def readable_title(self, row: int) -> str:
-        """Return the title of a document, or its number and five characteristic words without one.
-
-        These are the words with the largest count times log(documents / documents with the word).
-        """
+        """Return the title of a document; without one its number and five characteristic words."""
         title = self.titles[row]
         if title != numbered(row):
             return title
@@ -127,13 +124,10 @@ class Corpus:
         Parameters
         ----------
         min_documents : int, optional
-            Words in fewer documents are left out, because a word in two or three documents has
-            no topic. By default 5 from 200 documents on, and one less for every 50 documents
-            below that (below 50 documents, no word is too rare).
+            Words in fewer documents are left out. By default 5 from 200 documents on, and one
+            less for every 50 documents below that.
         max_share : float in (0, 1]
-            Words in a larger share of the documents are left out. A smaller value than the
-            default can remove the subject of long documents ("learning" is in 77 % of the NIPS
-            papers).
+            Words in a larger share of the documents are left out.
         stop_words : {"english"}, iterable of str, or None
             Words to leave out at any frequency; "english" means scikit-learn's list.
 

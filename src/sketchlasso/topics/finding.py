@@ -16,6 +16,7 @@ from sketchlasso.graphs import communities, links_of
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.topics.image import DocumentMatch, match
 from sketchlasso.topics.imager import TopicImager
+from sketchlasso.topics.judging import image_halves
 from sketchlasso.topics.word_images import WordImages, word_graph
 from sketchlasso.types import FloatArray, IntArray
 
@@ -145,14 +146,6 @@ def find_topics(
     Returns
     -------
     Topics
-
-    Examples
-    --------
-    >>> import sketchlasso as sl
-    >>> from sketchlasso.topics import embedded_corpus
-    >>> imager = sl.topics.TopicImager(random_state=0).fit(embedded_corpus())  # doctest: +SKIP
-    >>> for topic in sl.topics.find_topics(imager).topics:  # doctest: +SKIP
-    ...     print(topic, topic.n_documents)
     """
     check_is_fitted(imager)
     images = imager.image_all(progress=progress) if images is None else images
@@ -161,7 +154,8 @@ def find_topics(
     members = _members(graph, groups)
     again = []
     if stability:
-        for weights in imager.half_images(images.n_words, progress):
+        question = imager._question(images.n_words)
+        for weights in image_halves(imager._made_halves(), question, imager._solving, progress):
             again.append(_communities(weights, images.words, resolution, random_state)[1])
     return _topics(imager, members, again)
 
@@ -185,10 +179,7 @@ def _communities(
 
 
 def _members(graph: Any, groups: IntArray) -> list[IntArray]:
-    """Return the words of every community that is large enough, the most distinctive first.
-
-    Distinctive is a word with many links inside: (links inside)^2 / (all links).
-    """
+    """Return the words of every large community, those of most (links inside)^2 / links first."""
     links = links_of(graph)
     inside = groups[links.edges[:, 0]] == groups[links.edges[:, 1]]
     own = np.bincount(links.edges[inside].ravel(), minlength=len(groups))

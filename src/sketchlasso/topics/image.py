@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +10,6 @@ from sketchlasso.topics.answering import FEWEST_DOCUMENTS, Question
 from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.judging import Quality, quality_of
 from sketchlasso.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from sketchlasso.topics.imager import TopicImager
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,31 +143,10 @@ class ComparedImages:
         return len(self.shared) / len(words) if words else 0.0
 
 
-def compare_images(
-    first: TopicImager, second: TopicImager, word: str, n_words: int = 10
-) -> ComparedImages:
-    """Return the images of one word in two corpora, side by side.
-
-    Parameters
-    ----------
-    first, second : TopicImager
-        Fitted.
-    word : str
-    n_words : int
-        How many words an image has.
-
-    Returns
-    -------
-    ComparedImages
-    """
-    return ComparedImages(first.image(word, n_words), second.image(word, n_words))
-
-
 def advice(image: TopicImage, question: Question, documents: int, rank: int, largest: int) -> str:
     """Return one sentence about a weak image, and nothing about others.
 
-    `documents` is the number of documents with the rarest word of the query, `rank` that of the
-    sketch, and `largest` the largest rank that the corpus allows.
+    `documents` have the rarest word of the query; `largest` is the largest rank of a sketch.
     """
     if image.quality != "weak":
         return ""

@@ -24,7 +24,7 @@ from sketchlasso.topics.answering import Answers, Queries, Question, answer, exp
 from sketchlasso.topics.columns import WordColumns
 from sketchlasso.topics.corpus import Corpus, StopWords, Weighting, stop_list, weigh
 from sketchlasso.topics.image import DocumentMatch, TopicImage, advice, match
-from sketchlasso.topics.judging import HalfSample, held_out, image_halves, split
+from sketchlasso.topics.judging import HalfSample, held_out, split
 from sketchlasso.topics.reading import as_corpus
 from sketchlasso.topics.store import save_topics
 from sketchlasso.topics.vocabulary import Vocabulary
@@ -44,17 +44,15 @@ class TopicImager(BaseEstimator):
 
         minimise over w     ||QP'w - x||_2 + radius ||w||_2 + alpha ||w||_1,     w_x = 0
 
-    on a sketch F ~ QP' that is made once; a query then takes milliseconds. Words whose link with
-    x comes mostly from one or two documents are left out. The few words with non-zero weights are
-    the word's image.
+    on a sketch F ~ QP' that is made once. Words whose link with x comes mostly from one or two
+    documents are left out. The few words with non-zero weights are the word's image.
 
     Parameters
     ----------
     rank : int, default 100
-        Of the sketch; less where there are fewer documents or words. The default was chosen by
-        held-out explained variance on five corpora; see docs/topics.md.
+        Of the sketch; less where there are fewer documents or words.
     weighting : {"tfidf", "log", "counts", "length"}
-        Of the counts; see docs/topics.md.
+        Of the counts.
     scale : bool
         Whether to scale columns to standard deviation one, which gives rare words more weight.
     radius : "auto", float or str
@@ -178,8 +176,7 @@ class TopicImager(BaseEstimator):
         positive : bool, optional
             Instead of the imager's own.
         judge : bool
-            Whether to judge the image on documents it was not made from. This repeats it on each
-            half of the documents; the first call sketches the halves.
+            Whether to judge the image on documents it was not made from.
 
         Returns
         -------
@@ -225,8 +222,7 @@ class TopicImager(BaseEstimator):
         Parameters
         ----------
         path : path-like, optional
-            File to write. Finished parts are kept beside it until it is complete. If the call is
-            interrupted, the same call continues from there and writes the same file.
+            File to write. An interrupted call continues from parts that are kept beside it.
         n_words : int
         radius, positive :
             See :meth:`image`.
@@ -254,11 +250,6 @@ class TopicImager(BaseEstimator):
         found = predicted / (predicted.std() or 1.0) + asked / (asked.std() or 1.0)
         best = np.argsort(-found, kind="stable")[:count]
         return [match(self.corpus_, row, found[row]) for row in best]
-
-    def suggest(self, word: str, count: int = 5) -> list[str]:
-        """Words of the vocabulary with a similar spelling."""
-        check_is_fitted(self)
-        return self._vocabulary.close(word, count)
 
     def complete(self, prefix: str, count: int = 10) -> list[str]:
         """Words of the vocabulary with this prefix, the most frequent first."""
@@ -324,30 +315,10 @@ class TopicImager(BaseEstimator):
 
     def _solving(self, queries: Queries) -> Settings:
         jobs = thread_count(self.n_jobs)
-        # A few queries take less time than starting threads, and a server has other clients.
+        # A few queries take less time than starting threads.
         few = len(queries.members) < 4 * jobs
         device = self.device if len(queries.members) >= DEVICE_QUERIES else CPU
         return Settings(tol=self.tol, n_threads=1 if few else jobs, device=device)
-
-    def half_images(
-        self, n_words: int = 10, progress: Callable[[int, int], None] | None = None
-    ) -> list[SparseRows]:
-        """Image every word from each half of the documents, to measure stability.
-
-        Parameters
-        ----------
-        n_words : int
-        progress : callable, optional
-            Called with the number of words done and their total.
-
-        Returns
-        -------
-        list of csr_array of shape (n, n)
-            One row per word. The list is empty where there are too few documents for halves.
-        """
-        check_is_fitted(self)
-        question = self._question(n_words)
-        return image_halves(self._made_halves(), question, self._solving, progress)
 
     def _made_halves(self) -> tuple[HalfSample, ...]:
         """Both halves, sketched on first use."""

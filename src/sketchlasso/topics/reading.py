@@ -26,8 +26,7 @@ from sketchlasso.types import SparseRows, is_whole
 Names: TypeAlias = "Iterable[str] | str | os.PathLike[str] | None"
 
 # Two characters or more, one of them a letter of any script, with digits, accents, vowel signs and
-# joiners inside. Parts of contractions are not words: the don of "don't", and the ll, re and ve of
-# "we'll", "we're" and "we've"; nor are names of a program, which have an underscore.
+# joiners inside. Not parts of contractions ("don't", "we'll"), nor names with an underscore.
 TOKEN = (
     r"(?<![\wMARKS])(?!(?<=\w['\u2019])(?:ll|re|ve)\b)(?![\wMARKS]*_)(?=\d*[^\W\d_])"
     r"[\wMARKS]{2,}+(?!['\u2019]t\b)"
@@ -36,7 +35,7 @@ ENDINGS = (".txt", ".text", ".md", ".rst", ".tex", ".org", ".adoc", ".py")
 # The options that apply to each kind of source.
 KINDS = {
     "documents given as strings": "vectorizer",
-    "a folder of text files": "vectorizer follow_links",
+    "a folder of text files": "vectorizer",
     "a file with one document per line": "vectorizer",
     "a table": "vectorizer column title_column group_column separator header",
     "a file with counts": "vocabulary",
@@ -57,7 +56,6 @@ def read_corpus(
     text_length: int | None = 2000,
     separator: str | None = None,
     header: bool | None = None,
-    follow_links: bool | None = None,
 ) -> Corpus:
     """Read documents, or counts of their words, from memory, a folder or a file.
 
@@ -67,7 +65,8 @@ def read_corpus(
     ----------
     source : iterable of str, mapping of str to str, or path-like
         - Documents, or documents by title. A string is taken for a path.
-        - A folder: every text file below it is a document, its path the title.
+        - A folder: every text file below it is a document, its path the title. Symbolic links and
+          hidden files are left out.
         - ``.jsonl``, ``.csv``, ``.tsv`` (these also compressed), ``.parquet``, ``.feather``: a
           column of texts.
         - ``.txt`` (also compressed): one document per line.
@@ -80,29 +79,23 @@ def read_corpus(
         Name or position of a date, author or section, to compare topics across.
     vocabulary : path-like, sequence of str, mapping of str to int, or None
         The words of a file with counts, see :func:`corpus_from_matrix`. By default those stored
-        in it, ``vocab.NAME.txt`` beside ``docword.NAME.txt``, ``NAME_vocab.txt`` beside
-        ``NAME_counts.npz``, or ``vocab.txt`` beside it.
+        in it, or in a text file beside it: ``vocab.NAME.txt`` for ``docword.NAME.txt``, else
+        ``NAME_vocab.txt`` or ``vocab.txt``.
     titles : sequence of str, path-like, or None
         One per document, or a text file with one per line; by default what the source has, else the
         beginnings of the texts, else "document 1" and so on.
     groups : sequence of str, path-like, or None
         A date, author or section per document, or a text file with one per line.
     vectorizer : CountVectorizer, TfidfVectorizer or None
-        Splits documents into words. A fitted one is used as it is; otherwise a copy is fitted.
-        Only its counts are used, not its weights. By default lower-case words of two characters
-        or more with at least one letter, of any script, composed (NFC); names with underscores
-        are left out.
+        Splits documents into words; only its counts are used. By default lower-case words of two
+        characters or more with at least one letter, of any script, without underscores.
     endings : sequence of str
         Endings of the text files in a folder; '' stands for names without an ending.
     text_length : int or None
         Characters of every document to keep for display: None for all, 0 for no texts.
-    separator : str, optional
-        The character between the cells of a delimited file; detected by default.
-    header : bool, optional
-        Whether a delimited file begins with names; detected by default.
-    follow_links : bool, optional
-        Whether to follow symbolic links out of a folder. By default they are not followed, and
-        ``settings["links_left_out"]`` is their number.
+    separator, header : str and bool, optional
+        The character between the cells of a delimited file, and whether it begins with names;
+        detected by default.
 
     Returns
     -------
@@ -129,7 +122,6 @@ def read_corpus(
         "vectorizer": vectorizer,
         "separator": separator,
         "header": header,
-        "follow_links": follow_links,
     }
     for option, value in options.items():
         if value is not None and option not in KINDS[kind].split():
@@ -137,12 +129,12 @@ def read_corpus(
     settings: dict[str, Any] = {}
     called: Sequence[str] | None = None
     if path is None:
-        texts, called = _documents(source)
+        called = list(source) if isinstance(source, Mapping) else None
+        texts = _documents(source)
     elif kind == "a file with counts":
         return replace(_from_counts(path, vocabulary, titles), groups=names_from(groups))
     elif kind == "a folder of text files":
-        texts, called, left_out = _read_folder(path, endings, bool(follow_links))
-        settings["links_left_out"] = left_out
+        texts, called = _read_folder(path, endings)
     elif kind == "a file with one document per line":
         texts = [line.strip() for line in read_lines(path)]
     else:
@@ -178,9 +170,8 @@ def corpus_from_matrix(
     X : sparse or dense matrix of shape (n_documents, n_words), or Table
         Counts, or weights that are not negative.
     vocabulary : sequence of str, mapping of str to int, vectoriser, path-like, or None
-        One word per column; a dictionary from words to columns, as in ``vocabulary_`` of
-        scikit-learn's vectorisers; a fitted vectoriser; or a text file with one word per line.
-        By default the feature names of a table.
+        One word per column; a dictionary from words to columns; a fitted vectoriser; or a text
+        file with one word per line. By default the feature names of a table.
     titles : sequence of str, path-like, or None
         One per document, or a text file with one per line; by default "document 1" and so on.
     texts : sequence of str, or None
@@ -207,7 +198,7 @@ def corpus_from_matrix(
     if counts.ndim != 2:
         raise InvalidInputError(
             f"X has shape {counts.shape}, but a matrix of counts of shape (n_documents, n_words) "
-            "is needed; for documents themselves use read_corpus(documents, vectorizer=...)."
+            "is needed; for documents themselves use read_corpus."
         )
     if vocabulary is None:
         raise InvalidInputError(
@@ -215,13 +206,12 @@ def corpus_from_matrix(
             "vocabulary with one word per column."
         )
     if isinstance(vocabulary, Mapping):
-        columns = {int(column): str(word) for word, column in vocabulary.items()}
-        if len(columns) != len(vocabulary) or set(columns) != set(range(counts.shape[1])):
+        if sorted(vocabulary.values()) != list(range(counts.shape[1])):
             raise InvalidInputError(
                 f"the vocabulary does not give each of the {counts.shape[1]} columns of the matrix "
                 "one word; map every word to its own column, from 0."
             )
-        words = tuple(columns[column] for column in range(counts.shape[1]))
+        words = tuple(sorted(vocabulary, key=vocabulary.__getitem__))
     elif hasattr(vocabulary, "transform"):
         words = _words_of(vocabulary)
     else:
@@ -250,17 +240,16 @@ def names_from(given: Names) -> tuple[str, ...] | None:
     return tuple(map(str, given))
 
 
-def _documents(source: Any) -> tuple[list[str], list[str] | None]:
-    """Return documents in memory, and their titles if they have any."""
-    titles = list(map(str, source)) if isinstance(source, Mapping) else None
+def _documents(source: Any) -> list[str]:
+    """Documents in memory."""
     texts = list(source.values() if isinstance(source, Mapping) else source)
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise InvalidInputError(
                 f"document {number} is of type {type(text).__name__}, but documents are strings; "
-                "convert it or leave it out (a matrix of counts goes to corpus_from_matrix)."
+                "convert it, or leave it out."
             )
-    return texts, titles
+    return texts
 
 
 def _kind(path: Path) -> str:
@@ -308,10 +297,7 @@ def _text_columns(
 
 
 def _from_counts(path: Path, vocabulary: Any, titles: Names) -> Corpus:
-    """Read counts; by default their words are in a text file beside them, one per column.
-
-    For ``NAME_counts.npz`` or ``NAME.npz`` it is ``NAME_vocab.txt`` or ``vocab.txt``.
-    """
+    """Read counts; by default their words are in a text file beside them, one per column."""
     place = vocabulary if isinstance(vocabulary, str | os.PathLike) else None
     table = read_table(path, vocabulary=place if format_of(path) == "bag-of-words" else None)
     if vocabulary is None and table.feature_names is None:
@@ -348,8 +334,7 @@ def _count_words(
 ) -> tuple[SparseRows, tuple[str, ...], str]:
     """Return the counts (n_documents, n_words), the words, and the vectoriser in words.
 
-    A fitted vectoriser is used as it is; otherwise a copy is fitted. Its weighting is not
-    applied. Text is composed (NFC) first: one way to write an accent.
+    A fitted vectoriser is used as it is, of others a copy. Text is composed (NFC) first.
     """
     from sklearn.base import clone
     from sklearn.feature_extraction.text import CountVectorizer
@@ -387,47 +372,31 @@ def _words_of(vectorizer: Any) -> tuple[str, ...]:
     return tuple(map(str, vectorizer.get_feature_names_out()))
 
 
-def _read_folder(
-    folder: Path, endings: Sequence[str], follow_links: bool
-) -> tuple[list[str], list[str], int]:
-    """Texts and titles of the text files below a folder, by path, and how many links were left out.
-
-    Hidden and binary files (with zero bytes) are skipped.
-    """
+def _read_folder(folder: Path, endings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Texts and titles of the text files below a folder, by path."""
     wanted = {ending.lower() for ending in endings}
-    texts, titles, left_out = [], [], 0
+    texts, titles = [], []
     others: Counter[str] = Counter()
-    seen: set[str] = set()
-    home = folder.resolve()
-    for place, folders, names in os.walk(folder, followlinks=follow_links):
-        real = os.path.realpath(place)
-        if real in seen:  # links can lead in a circle
-            folders.clear()
-            continue
-        seen.add(real)
+    for place, folders, names in os.walk(folder):
         folders[:] = sorted(
             name for name in folders if name[0] not in "._" and name != "node_modules"
         )
-        for path in (Path(place) / name for name in sorted([*names, *folders])):
-            if not follow_links and not path.resolve().is_relative_to(home):
-                left_out += 1
-            elif path.is_file() and not path.name.startswith("."):
-                ending = path.suffix.lower()
-                text = _text_of(path) if ending in wanted else None
+        for path in (Path(place) / name for name in sorted(names) if name[0] != "."):
+            ending = path.suffix.lower()
+            if ending not in wanted:
+                others[ending or "none"] += 1
+            elif path.is_file() and not path.is_symlink():
+                text = _text_of(path)
                 if text is not None:
                     texts.append(text)
                     titles.append(path.relative_to(folder).as_posix())
-                elif ending not in wanted:
-                    others[ending or "none"] += 1
     if not texts:
         there = ", ".join(ending for ending, _ in others.most_common(5)) or "no files"
-        links = f", {left_out} symbolic links out of it" if left_out else ""
         raise InvalidInputError(
             f"the folder {folder} holds no text files with the endings {', '.join(endings)} "
-            f"(there: {there}{links}); give the endings of those to read ('' for names without "
-            "one), or set follow_links."
+            f"(there: {there}); give the endings of those to read ('' for names without one)."
         )
-    return texts, titles, left_out
+    return texts, titles
 
 
 def _text_of(path: Path) -> str | None:

@@ -253,3 +253,18 @@ def test_every_target_of_a_search_is_calibrated_with_its_own_radius():
     np.testing.assert_allclose(
         found.targets[0].residuals, expected.targets[0].residuals, rtol=1e-6, atol=1e-6
     )
+
+
+def test_means_of_columns_do_not_change_intervals(made):
+    X, y = made[:2]
+    here = sl.SqrtLasso().fit(X, y).calibrate(X, y).predict_interval(X[:5])
+    there = sl.SqrtLasso().fit(X + 1e7, y).calibrate(X + 1e7, y).predict_interval(X[:5] + 1e7)
+    np.testing.assert_allclose(there, here, rtol=1e-5)
+
+
+def test_weights_of_the_fit_are_not_forgotten(made):
+    X, y = made[:2]
+    model = sl.SqrtLasso(1.0).fit(X, y, sample_weight=np.linspace(1, 2, len(y)))
+    with pytest.raises(InvalidInputError, match=r"fitted with sample_weight.*method='split'"):
+        model.calibrate(X, y)
+    assert model.calibrate(X + 1, y, method="split").predict_interval(X).shape == (len(y), 2)

@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 from scipy.stats import t as student
 
-from sketchlasso.cluster import cluster
 from sketchlasso.errors import InvalidInputError, UncertainIntervalWarning
 from sketchlasso.inference import desparsified, nodewise
 from sketchlasso.inference.estimates import adjusted_p_values
@@ -66,14 +65,6 @@ def test_the_formula_is_the_published_one(wide, found):
         others = np.delete(A / A.std(axis=0), j, axis=1)
         bound = np.abs(z @ others).max() / np.linalg.norm(z)
         assert found.bias_bound[j] == pytest.approx(bound, rel=1e-10)
-
-
-def test_the_bias_bound_is_at_most_the_penalty_of_the_scores(wide):
-    X, y = wide
-    with pytest.warns(UncertainIntervalWarning, match="90 of 90 intervals"):
-        found = desparsified(X, y, score_alpha=2.0, tol=1e-9)
-    assert found.flagged.all()
-    assert found.bias_bound.max() <= 2.0 * (1 + 1e-6)
 
 
 def least_squares(X, y):
@@ -207,14 +198,6 @@ def test_several_responses_are_as_each_alone(wide, errors):
     np.testing.assert_allclose(np.asarray(table["estimate"])[90:], both.estimate[:, 1])
 
 
-def test_features_are_a_part_of_the_whole(wide, found):
-    X, y = wide
-    part = desparsified(X, y, features=[4, 0, 30])
-    np.testing.assert_allclose(part.estimate, found.estimate[[4, 0, 30]], rtol=1e-6, atol=1e-8)
-    assert part.names == ("x4", "x0", "x30")
-    assert part.adjusted("holm")[0] <= found.adjusted("holm")[4]
-
-
 def test_units_shift_and_storage_do_not_matter(wide, found):
     X, y = wide
     units = np.geomspace(1e-4, 1e4, X.shape[1])
@@ -314,27 +297,6 @@ def test_adjustments_are_the_textbook_ones():
     )
 
 
-def test_p_values_and_intervals_follow_from_estimate_and_error(found):
-    free = 59 - np.count_nonzero(found.initial)
-    assert found.degrees_of_freedom == free
-    np.testing.assert_allclose(found.p_value, 2 * student.sf(np.abs(found.z_value), free))
-    lower, upper = found.interval(0.99)
-    np.testing.assert_allclose((upper - lower) / 2, student.ppf(0.995, free) * found.standard_error)
-    first = int(np.argmin(found.p_value))
-    shown = f"x{first} {found.estimate[first]:.3g} +- {found.standard_error[first]:.2g}, "
-    assert f"90 features on 60 rows, 0 flagged: {shown}" in repr(found)
-
-
-def test_names_come_from_data_frames(wide):
-    pandas = pytest.importorskip("pandas")
-    X, y = wide
-    frame = pandas.DataFrame(X[:, :5], columns=list("abcde"))
-    table = desparsified(frame, y).table(adjustment="benjamini-hochberg")
-    assert table["feature"] == list("abcde")
-    wanted = {"estimate", "standard_error", "p_value", "adjusted", "lower", "upper", "flagged"}
-    assert wanted <= {*table}
-
-
 def test_scores_continue_after_an_interruption(tmp_path, monkeypatch):
     monkeypatch.setattr("sketchlasso.inference.regressions.TARGETS_PER_PART", 25)
     rng = np.random.default_rng(3)
@@ -363,9 +325,7 @@ def test_scores_continue_after_an_interruption(tmp_path, monkeypatch):
     ("options", "sentence"),
     [
         ({"score_alpha": "small"}, "score_alpha must be 'auto' or a number > 0, not 'small'"),
-        ({"score_alpha": -1}, "score_alpha must be 'auto' or a number > 0, not -1"),
         ({"score_alpha": 1e-9}, "larger score_alpha"),
-        ({"initial": "b"}, "initial holds something that is not a number"),
         ({"initial": np.zeros(89)}, r"initial has shape \(89,\)"),
         ({"noise": -1.0}, "noise must be a finite number > 0, not -1.0"),
         ({"scores": np.ones((60, 3))}, r"scores has shape \(60, 3\)"),
@@ -390,6 +350,7 @@ def test_data_without_an_answer_are_refused_in_one_sentence(wide):
         (sparse.csr_array(copied), y, "columns x2, x7 are exact combinations"),
         (blocks, y, "columns x2, x7 are exact combinations"),
         (summed, y, "columns x1, x4, x8 are exact combinations"),
+        (copied + 1e8, y, "columns x2, x7 are exact combinations"),
         (X, np.ones(60), "y is constant"),
     ):
         with pytest.raises(InvalidInputError, match=says):
@@ -419,11 +380,15 @@ def test_blocks_give_the_same_as_the_whole(shape, kind):
     np.testing.assert_allclose(there.bias_bound, here.bias_bound, rtol=1e-4, atol=1e-7)
 
 
-def test_a_dask_array_gives_the_same_as_the_whole(wide):
-    dask = pytest.importorskip("dask.array")
-    pytest.importorskip("distributed")
+def test_frames_of_numbers_and_truth_values_are_matrices(wide):
+    pandas = pytest.importorskip("pandas")
     X, y = wide
-    here = desparsified(X, y, features=[0, 4], tol=1e-10)
-    with cluster("sequential"):
-        there = desparsified(dask.from_array(X, chunks=(25, 90)), y, features=[0, 4], tol=1e-10)
-    np.testing.assert_allclose(there.estimate, here.estimate, rtol=1e-5)
+    X = np.column_stack([X[:, :7], np.arange(60) % 3 == 0])
+    frame = pandas.DataFrame(X[:, :7], columns=list("abcdefg")).assign(third=X[:, 7] > 0)
+    found = desparsified(frame, y)
+    np.testing.assert_array_equal(found.estimate, desparsified(X, y).estimate)
+    assert found.table()["feature"] == [*"abcdefg", "third"]
+    np.testing.assert_array_equal(nodewise(frame).coef.toarray(), nodewise(X).coef.toarray())
+    words = frame.assign(city="Oslo", street="main")
+    with pytest.raises(InvalidInputError, match=r"'city', 'street'.*OneHotEncoder"):
+        desparsified(words, y)

@@ -68,13 +68,10 @@ def test_defaults_fill_what_is_missing():
     [
         ({"cutoff": 0.7, "q": 5, "pfer": 1.0}, "any two of them decide the third; leave one out"),
         ({"cutoff": 0.5}, r"a share from 0\.52 to 1 is accepted"),
-        ({"cutoff": 0.5, "assumption": "none"}, r"a share above 0\.5 to 1 is accepted"),
         ({"q": 58, "cutoff": 0.9}, r"an integer from 1 to 57 is accepted for 100 features"),
         ({"q": 50, "pfer": 0.5}, r"q=50 with pfer=0\.5 is not possible for 100 features"),
         ({"pfer": 0.0}, "must be a number > 0 of falsely selected features, not 0.0"),
         ({"pfer": 1e-9}, "leaves no feature per half-sample"),
-        ({"n_pairs": 1}, "n_pairs must be an integer >= 2, not 1"),
-        ({"assumption": "bimodal"}, "must be one of 'none', 'unimodal', not 'bimodal'"),
     ],
 )
 def test_sentences(options, sentence):

@@ -89,15 +89,6 @@ def test_several_penalties_are_the_single_ones_in_the_order_given():
         np.testing.assert_allclose(part.residual_norm, single.residual_norm, rtol=1e-8)
 
 
-def test_each_target_may_have_penalties_of_its_own():
-    X = correlated(50, 6, seed=3)
-    own = np.array([[2.0, 1.0], [3.0, 0.5]])
-    found = nodewise(X, own, targets=[4, 1], tol=1e-9)
-    np.testing.assert_array_equal(found.targets, [4, 4, 1, 1])
-    np.testing.assert_array_equal(found.alpha, own.ravel())
-    assert recomputed_gaps(X, found).max() <= 1e-8
-
-
 def test_targets_and_predictors_can_be_parts_of_the_columns():
     X = correlated(60, 20, seed=4)
     predictors = np.arange(5, 15)
@@ -227,7 +218,7 @@ def test_penalties_of_standardised_columns_have_no_unit(size, dtype):
     np.testing.assert_allclose(found.coef.toarray(), plain.coef.toarray(), atol=1e-5)
     own = desparsified(X, y).estimate
     np.testing.assert_allclose(size * desparsified(scaled, y).estimate, own, rtol=1e-4, atol=1e-5)
-    edges = [len(neighbourhoods(Z, alpha=3.0).edges()["source"]) for Z in (X, scaled)]
+    edges = [len(neighbourhoods(Z, alpha=3.0).table()["source"]) for Z in (X, scaled)]
     assert edges[0] == edges[1] > 0
     dense = [SparsePrecision(alpha=3.0).fit(Z).precision_ for Z in (X, scaled)]
     np.testing.assert_array_equal(dense[1] != 0, dense[0] != 0)
@@ -243,26 +234,15 @@ def test_the_pivotal_penalty_counts_the_other_predictors():
     assert own.alpha[0] == pytest.approx(sl.pivotal_alpha(X[:, 1:]))
 
 
-def test_parts_of_the_targets_are_solved_as_all_and_progress_is_reported(monkeypatch):
-    X = correlated(30, 20, seed=11)
-    whole = nodewise(X, tol=1e-9)
-    monkeypatch.setattr("sketchlasso.inference.regressions.TARGETS_PER_PART", 7)
-    calls = []
-    parts = nodewise(X, tol=1e-9, progress=lambda done, total: calls.append((done, total)))
-    assert calls == [(7, 20), (14, 20), (20, 20)]
-    np.testing.assert_allclose(parts.coef.toarray(), whole.coef.toarray(), atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({"alpha": "best"}, "alpha must be 'pivotal' or numbers > 0, not 'best'"),
         ({"alpha": -1.0}, "a finite number > 0"),
         ({"alpha": np.ones((3, 2))}, r"of shape \(a,\) or \(5, a\)"),
-        ({"targets": [5]}, "targets=.5. was given, but a list of column indices from 0 to 4"),
-        ({"targets": [0.5]}, "list of column indices"),
-        ({"targets": [1, 1]}, "names a column more than once"),
-        ({"predictors": [True, False]}, r"mask of shape \(2,\), but X has 5 columns"),
+        ({"targets": [5]}, "a list of column indices from 0 to 4"),
+        ({"targets": [1, 1]}, "targets does not name different columns of X"),
+        ({"predictors": [True, False]}, r"a mask of shape \(5,\) is accepted"),
         ({"tol": 0.0}, "tol must be a positive number .*, not 0.0"),
     ],
 )

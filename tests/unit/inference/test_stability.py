@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sketchlasso as sl
@@ -72,22 +70,6 @@ def test_paths_rise_to_the_frequencies(fitted):
     assert path.sum(axis=1).max() <= fitted.q_ + 1e-9
 
 
-def test_an_exact_sketch_selects_what_the_data_do(made, fitted):
-    again = clone(fitted).set_params(sketch="exact").fit(*made)
-    np.testing.assert_allclose(again.frequencies_, fitted.frequencies_, atol=1e-12)
-    assert again.sketch_.method == "exact" and fitted.sketch_ is None
-
-
-def test_a_small_sketch_is_one_for_all_halves(made):
-    found = StabilitySelection(n_pairs=10, sketch="randomized", rank=10, random_state=1).fit(*made)
-    assert found.sketch_.rank == 10 and found.sketch_.response_rank == 0
-    ready = StabilitySelection(n_pairs=10, sketch=found.sketch_, standardize=False, random_state=1)
-    with pytest.raises(InvalidInputError):  # it is of standardised columns
-        StabilitySelection(sketch=sl.sketch(made[0][:50]), standardize=False).fit(*made)
-    own = sl.sketch(made[0], rank=10, center=True, scale=True, random_state=0)
-    assert ready.set_params(sketch=own).fit(*made).sketch_ is own
-
-
 def test_sparse_data_and_threads_change_nothing(made, fitted):
     X, y = made
     again = clone(fitted).set_params(n_jobs=1).fit(sparse.csr_array(X), y)
@@ -116,16 +98,6 @@ def test_a_cutoff_off_the_grid_needs_the_next_half_sample(made):
 def test_positive_leaves_negative_effects_out(made):
     found = StabilitySelection(n_pairs=20, positive=True, random_state=1).fit(*made)
     assert found.frequencies_[17] == 0 and found.get_support()[[3, 30]].all()
-
-
-def test_a_pipeline_keeps_names(made):
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame(made[0], columns=[f"gene {j}" for j in range(40)])
-    pipe = make_pipeline(
-        StabilitySelection(n_pairs=10, random_state=1).set_output(transform="pandas"),
-        LinearRegression(),
-    ).fit(X, made[1])
-    assert list(pipe[-1].feature_names_in_) == ["gene 3", "gene 17", "gene 30"]
 
 
 def test_constant_columns_are_no_features(made, fitted):
@@ -168,13 +140,6 @@ def test_fewer_features_enter_than_asked_for():
     assert min(map(len, entered)) < 4 and len(alphas) <= 5
 
 
-def test_progress_counts_half_samples(made):
-    seen = []
-    StabilitySelection(n_pairs=5, random_state=0, verbose=seen.append).fit(*made)
-    assert sorted(progress.solved for progress in seen) == list(range(1, 11))
-    assert {progress.total for progress in seen} == {10}
-
-
 def test_ctrl_c_leaves_nothing_fitted(made):
     def interrupt(progress):
         if progress.solved == 3:
@@ -192,7 +157,6 @@ def test_ctrl_c_leaves_nothing_fitted(made):
         ({"q": 39}, "an integer from 1 to 23 is accepted for 40 features"),
         ({"cutoff": 0.4}, r"cutoff=0\.4 was given"),
         ({"cutoff": 0.8, "q": 3, "pfer": 1}, "leave one out"),
-        ({"sketch": "response"}, "a sketch that depends on y was given"),
     ],
 )
 def test_bad_parameters(made, options, sentence):

@@ -157,3 +157,12 @@ def test_units_of_controls_do_not_change_an_effect():
     spread = treatment_effect(X * 10.0 ** np.linspace(-9, 9, 30), y, d)
     np.testing.assert_array_equal(spread.controls, plain.controls)
     np.testing.assert_allclose(spread.estimate, plain.estimate, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_means_of_controls_do_not_change_an_effect(confounded, method):
+    X, y, D = confounded
+    here = treatment_effect(X[:, :9], y, D[:, 0], method=method)
+    there = treatment_effect(X[:, :9] + 1e7, y + 1e7, D[:, 0] - 1e7, method=method)
+    np.testing.assert_allclose(there.estimate, here.estimate, rtol=1e-6)
+    np.testing.assert_allclose(there.standard_error, here.standard_error, rtol=1e-6)

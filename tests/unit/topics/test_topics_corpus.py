@@ -41,21 +41,13 @@ def test_any_matrix_of_counts_becomes_float64(kind):
     assert repr(held) == "<Corpus of 2 documents, 3 words from here>"
 
 
-def test_the_given_matrix_is_cast_before_sums_and_left_alone():
-    given = sparse.coo_array((np.array([200, 100], np.uint8), ([0, 0], [0, 0])), shape=(1, 1))
-    assert Corpus(given, ["a"], ["t"]).counts.toarray() == [[300]]
-    assert given.data.tolist() == [200, 100]
-
-
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
         (([[1, np.nan]], "ab", "t"), "nan in row 1, column 2"),
         (([[1, 1], [0, -2]], "ab", "tu"), "-2.0 in row 2, column 2"),
         (([[1, 1]], ["a", "a"], "t"), "several columns for the word 'a'"),
-        (([[1, 1]], ["a"], "t"), "1 words; give 2, one per column"),
         (([[1, 1]], "ab", "tu"), "2 titles; give 1, one per row"),
-        ((np.zeros((2, 2)), "ab", "tu"), "is empty (2 documents, 2 words, 0 counts)"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_sentence(parts, says):
@@ -82,12 +74,6 @@ def test_pruning_drops_rare_common_and_stop_words():
 )
 def test_fewer_documents_are_asked_for_where_there_are_few(documents, least):
     assert corpus(documents).pruned().settings["min_documents"] == least
-
-
-def test_emptied_documents_stay_as_rows_and_are_counted():
-    kept = Corpus([[1, 0], [0, 1], [2, 2]], ["sea", "the"], "abc").pruned()
-    assert kept.counts.toarray().tolist() == [[1], [0], [2]]
-    assert kept.settings["empty_documents"] == 1
 
 
 def test_a_corpus_without_a_word_left_is_refused():

@@ -5,11 +5,9 @@ import pytest
 from scipy import sparse
 from tests.made_corpus import topical_corpus
 
-import sketchlasso as sl
 from sketchlasso.solvers import Settings
 from sketchlasso.topics import Corpus, TopicImager
 from sketchlasso.topics.answering import EVIDENCE, Queries, supported
-from sketchlasso.topics.columns import WordColumns
 
 
 def with_a_coincidence(documents):
@@ -89,21 +87,3 @@ def test_a_word_that_does_not_vary_has_an_empty_image():
     fitted = TopicImager(rank=5, weighting="counts", **settings).fit(counts, vocabulary=words)
     empty = fitted.image(words[0], 3, judge=False)
     assert empty.words == () and np.isnan(empty.explained)
-
-
-def test_words_of_a_few_documents_need_no_evidence():
-    few = TopicImager(rank=4, random_state=0).fit(topical_corpus(12))
-    columns = few._columns
-    queries = Queries.single(np.arange(3))
-    batch = queries.batch(columns.P, columns, False)
-    same, radius = supported(queries, batch, columns, 4, Settings())
-    assert same is batch and (radius > 0).all()
-
-
-def test_columns_of_words_that_do_not_vary_have_no_length():
-    counts = topical_corpus().counts.toarray()
-    weights = sparse.csr_array(np.column_stack([counts, np.ones(len(counts))]))
-    made = sl.sketch(weights, rank=5, center=True, random_state=0)
-    columns = WordColumns.of(weights, made)
-    assert columns.lengths[-1] == 0.0
-    assert (columns.P[-1] == 0.0).all() and np.isfinite(columns.P).all()

@@ -7,8 +7,8 @@ import pytest
 from tests.made_corpus import TOPICS, topical_corpus
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.topics import Corpus, TopicImager, Topics, find_topics, load_topics, read_corpus
-from sketchlasso.topics.finding import _topics, periods
+from sketchlasso.topics import Corpus, TopicImager, find_topics, read_corpus
+from sketchlasso.topics.finding import periods
 
 pytest.importorskip("networkx", reason="needs the extra graph")
 
@@ -53,16 +53,6 @@ def test_documents_belong_to_the_topic_they_are_made_of(topics, imager):
     assert best.title == imager.corpus_.titles[best.number]
 
 
-def test_a_topic_without_documents_is_not_listed(imager):
-    words = list(imager.corpus_.words)
-    rare = np.argsort(imager.document_frequency_)[:2]
-    large = np.setdiff1d(np.arange(len(words)), rare)
-    found = _topics(imager, [large, rare], [])
-    assert [topic.n_documents for topic in found.topics] == [240]
-    assert found.shares.shape == (240, 1)
-    assert np.allclose(found.shares, 1)
-
-
 def test_topics_over_groups_are_means(topics):
     names, shares = topics.over()
     assert names == ("1990", "1991", "1992", "1993")
@@ -71,14 +61,6 @@ def test_topics_over_groups_are_means(topics):
     assert other == ("a", "b")
     with pytest.raises(InvalidInputError, match="3 groups for 240 documents"):
         topics.over(["a", "b", "c"])
-
-
-def test_groups_are_needed_and_kept(topics, imager, tmp_path):
-    bare = Topics(topics.topics, topics.titles, topics.shares)
-    with pytest.raises(InvalidInputError, match="0 groups for 240 documents"):
-        bare.over()
-    imager.save(tmp_path / "made.topics")
-    assert load_topics(tmp_path / "made.topics").corpus_.groups == imager.corpus_.groups
 
 
 def test_without_half_samples_stability_is_unknown(imager):

@@ -14,7 +14,7 @@ from sketchlasso.topics import TopicImager, corpus_from_matrix
 from sketchlasso.topics.answering import Queries, Question
 from sketchlasso.topics.corpus import weigh
 from sketchlasso.topics.image import advice
-from sketchlasso.topics.judging import RIDGE, HalfSample, held_out, quality_of, split
+from sketchlasso.topics.judging import RIDGE, HalfSample, held_out
 
 
 @pytest.fixture(scope="module")
@@ -91,29 +91,11 @@ def test_what_is_judged_does_not_see_the_documents_it_is_judged_on():
     assert scores[1] < 0.05
 
 
-def test_a_word_of_one_half_alone_is_judged_as_unexplained():
-    counts = topical_corpus().counts.toarray()
-    first = np.sort(np.array_split(np.random.default_rng(0).permutation(240), 2)[0])
-    alone = np.zeros(240)
-    alone[first[:8]] = 1.0
-    weights = weigh(sparse.csr_array(np.column_stack([counts, alone])), "tfidf")
-    queries = Queries.single(np.array([counts.shape[1]]))
-    question = Question.checked(5, None, "auto", False)
-    share = held_out(split(weights, 10, False), queries, question, [5], Settings())
-    assert np.isfinite(share).all()
-    assert share[0] < 0.01
-
-
 @pytest.mark.parametrize("radius", [0.5, "0.1*spectral", "realised"])
 def test_other_radii_are_judged_too(imager, radius):
     image = imager.image("violin", radius=radius)
     assert image.quality in ("strong", "fair")
     assert imager.image("violin", alpha=image.alpha, radius=radius).quality in ("strong", "fair")
-
-
-def test_shares_have_words():
-    words = [quality_of(share) for share in (0.5, 0.1, 0.05, 0.01, 0.0, -2.0, math.nan)]
-    assert words == ["strong", "strong", "fair", "fair", "weak", "weak", "unknown"]
 
 
 @pytest.mark.parametrize(

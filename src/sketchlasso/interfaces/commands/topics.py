@@ -31,12 +31,10 @@ class CorpusOptions:
     vocabulary: Annotated[Path | None, "The words of a file with counts, one per line."] = None
     titles: Annotated[Path | None, "Titles of the documents, one per line."] = None
     groups: Annotated[Path | None, "Dates, authors or sections, one per line."] = None
-    follow_links: Annotated[bool, "Follow symbolic links out of a folder."] = False
 
     def read(self, source: Path) -> sl.topics.Corpus:
         """Read a corpus."""
-        options = {**vars(self), "follow_links": self.follow_links or None}
-        return sl.topics.read_corpus(source, **options)
+        return sl.topics.read_corpus(source, **vars(self))
 
 
 @dataclass(frozen=True)
@@ -137,11 +135,9 @@ def corpus_facts(imager: sl.topics.TopicImager) -> Facts:
     documents, words = imager.corpus_.shape
     kept = imager.corpus_.settings
     how = f"{imager.weighting}{', columns scaled' if imager.scale else ''}"
-    links = kept.get("links_left_out", 0)
     return (
         ("corpus", imager.corpus_.source or "(unnamed)"),
         ("documents", f"{documents}, {kept['empty_documents']} of them without a word"),
-        *([("links", f"{links} out of the folder, not followed")] if links else []),
         ("words", f"{words}, each in {counted(kept['min_documents'], 'document')} or more"),
         ("weighting", how),
         ("sketch", f"rank {imager.sketch_.rank}, radius of images: {imager.radius}"),
