@@ -150,10 +150,10 @@ def desparsified(
     check_own_effects(rows, names)
     columns = CentredColumns(entries, rows)
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
-    ready = None if scores is None else _ready_scores(scores, (m, len(which)))
+    ready = None if scores is None else about_mean(_ready("scores", scores, (m, len(which))))
     used = None
     if initial is not None:
-        b = _checked_initial(initial, (Y.shape[1], n))
+        b = _ready("initial", initial, (Y.shape[1], n))
     elif isinstance(alpha, str) and alpha == "auto":
         if ready is None and score_alpha == "auto" and columns.enough_rows:
             b = LeastSquares(columns).coef(about_mean(Y))
@@ -164,10 +164,9 @@ def desparsified(
     counts = np.count_nonzero(b, axis=1)
     residual = about_mean(Y - (np.asarray(entries @ b.T) - columns.means @ b.T))
     sigma, degrees = _noise(residual, counts, noise)
-    if ready is None:
+    Z = ready
+    if Z is None:
         Z = made_scores(columns, which, score_alpha, settings, checkpoint, progress)
-    else:
-        Z = ready
     inner = columns.own_products(which, Z)
     _check_left(Z, inner, columns.lengths[which], names_of)
     estimate = b[:, which].T + (Z.T @ residual) / inner[:, None]
@@ -178,19 +177,17 @@ def desparsified(
         deviation = np.linalg.norm(Z, axis=0)[:, None] * sigma
     bounds = columns.bias_bounds(which, Z)
     flagged = _flagged(Z, inner, bounds, counts if used is None else used, n, names_of)
-    single = np.ndim(y) == 1
-    arrays: dict[str, Any] = {
-        "estimate": estimate,
-        "standard_error": deviation / np.abs(inner)[:, None],
-        "flagged": flagged,
-        "residual": residual,
-    }
-    first: dict[str, Any] = {"noise": sigma, "degrees_of_freedom": degrees, "initial": b}
+    column, row = (np.s_[:, 0], 0) if np.ndim(y) == 1 else (np.s_[:], np.s_[:])
     return Desparsified(
-        **{name: values[:, 0] if single else values for name, values in arrays.items()},
-        **{name: values[0] if single else values for name, values in first.items()},
+        estimate=estimate[column],
+        standard_error=(deviation / np.abs(inner)[:, None])[column],
+        flagged=flagged[column],
         bias_bound=bounds,
+        noise=sigma[row],
+        degrees_of_freedom=degrees[row],
+        initial=b[row],
         scores=Z,
+        residual=residual[column],
         features=which,
         names=tuple(names_of),
         errors=errors,
@@ -233,24 +230,15 @@ def _penalised(
     return np.array(model.coef_, dtype=np.float64).reshape(Y.shape[1], columns.shape[1])
 
 
-def _checked_initial(initial: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    b = np.atleast_2d(as_numbers("initial", initial))
-    if b.shape != shape or not np.isfinite(b).all():
+def _ready(name: str, values: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """An argument of the user's as finite numbers of this shape."""
+    array = np.atleast_2d(as_numbers(name, values))
+    if array.shape != shape or not np.isfinite(array).all():
         raise InvalidInputError(
-            f"initial has shape {np.shape(initial)}, but finite coefficients in the units of X are "
-            f"needed; pass those, of shape {shape[1:] if shape[0] == 1 else shape}."
+            f"{name} has shape {np.shape(values)}, but finite numbers of shape {shape}, in the "
+            "units of X, are needed; pass those."
         )
-    return b
-
-
-def _ready_scores(scores: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    Z = as_numbers("scores", scores)
-    if Z.shape != shape or not np.isfinite(Z).all():
-        raise InvalidInputError(
-            f"scores has shape {Z.shape}, but a column of {shape[0]} finite numbers for each of "
-            f"{shape[1]} features is needed; pass scores of shape {shape}."
-        )
-    return about_mean(Z)
+    return array
 
 
 def _noise(
@@ -297,10 +285,9 @@ def _flagged(
 ) -> BoolArray:
     """Which intervals (c, t) may cover less often than they say, with warnings why.
 
-    Those of columns whose score is short compared with z_j'x_j, as the penalty then makes up the
-    rest, or less orthogonal to another column than the usual penalty allows; and all of a response
-    whose initial estimate is not sparse. None if scores are orthogonal to the other columns: up to
-    rounding their bias bound is zero.
+    Those of columns whose score is short compared with z_j'x_j, or less orthogonal to another
+    column than the usual penalty allows; and all of a response whose initial estimate is not
+    sparse. None if scores are orthogonal to the other columns, up to rounding.
     """
     m = len(Z)
     short = np.sum(Z**2, axis=0) < 0.1 * np.abs(inner)

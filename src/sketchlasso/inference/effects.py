@@ -48,6 +48,8 @@ class TreatmentEffects(NormalEstimates):
         Of the columns of X, then of d.
     method : {"double-selection", "partialling-out"}
     n_samples : int
+    degrees_of_freedom : float
+        Infinite: estimates are taken as normal.
     """
 
     estimate: FloatArray
@@ -57,6 +59,7 @@ class TreatmentEffects(NormalEstimates):
     control_names: tuple[str, ...]
     method: str
     n_samples: int
+    degrees_of_freedom: float = np.inf
 
     def __repr__(self) -> str:
         return (

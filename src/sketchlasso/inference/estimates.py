@@ -26,7 +26,7 @@ class NormalEstimates:
     estimate: FloatArray
     standard_error: FloatArray
     names: tuple[str, ...]
-    degrees_of_freedom: Any = np.inf  # of Student's distribution
+    degrees_of_freedom: Any  # of Student's distribution
 
     def _listed(self) -> str:
         """Name the estimates of the smallest p-values with their standard errors."""

@@ -82,9 +82,10 @@ class Neighbourhoods:
         if self.half_samples is None:
             return None
         t, signs = len(self.targets), sparse.coo_array(self.half_samples)
-        shares = np.abs(signs.data) / self.n_half_samples
+        counts = np.abs(signs.data).astype(np.float64)
         # The same place in several half-samples is added up.
-        return sparse.csr_array((shares, (signs.row % t, signs.col)), (t, len(self.names)))
+        total = sparse.csr_array((counts, (signs.row % t, signs.col)), (t, len(self.names)))
+        return sparse.csr_array(total / self.n_half_samples)
 
     def table(self) -> dict[str, Any]:
         """Columns of a table with one row per directed edge, the strongest first.

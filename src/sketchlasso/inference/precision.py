@@ -387,7 +387,7 @@ def select_by_ebic(path: PenaltyPath, gamma: float) -> tuple[int, FloatArray]:
     """The penalty with the smallest extended BIC of its neighbourhoods.
 
     The sum over columns of m log(||z_j||^2 / m) + s_j (log m + 2 gamma log(n - 1)), z_j what least
-    squares on the s_j chosen columns leaves of column j. J. Chen and Z. Chen (2008).
+    squares on the s_j columns of the support leaves of column j. J. Chen and Z. Chen (2008).
     """
     m, n = path.X.shape
 

@@ -72,13 +72,12 @@ def word_graph(
             f"weights have shape {values.shape} and type {values.dtype}, but real numbers with a "
             f"row and a column for each of {len(names)} words are needed; give all images together."
         )
-    if len(set(names)) != len(names):
-        raise InvalidInputError("a word was given twice, but words must differ; rename one.")
     rows: Any = sparse.csr_array(values.astype(np.float64))
     rows.sum_duplicates()
-    if not np.isfinite(rows.data).all():
+    if len(set(names)) != len(names) or not np.isfinite(rows.data).all():
         raise InvalidInputError(
-            "weights hold NaN or infinity, but every weight must be finite; make the images again."
+            "a word was given twice, or a weight is NaN or infinite, but words must differ and "
+            "weights be finite; make the images again."
         )
     matrix = rows.tocoo()
     edges, joined = join_directions(matrix.row, matrix.col, matrix.data, len(names), rule)
