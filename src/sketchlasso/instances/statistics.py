@@ -161,12 +161,15 @@ def _sets_from_total(
     total = _sums(Q, Y, all_rows(m), np.zeros(1, dtype=np.intp), no_shifts)
     inverse = psd_root(total.K[0])[1]
     # The largest eigenvalue cannot exceed the trace, and is the trace where one row is removed.
-    doubtful = less & (np.einsum("ij,gij->g", inverse.T @ inverse, stack.K) > 1.0 - SAFE_SHARE)
+    traces = stack.K.reshape(len(rows), -1) @ (inverse.T @ inverse).ravel()
+    doubtful = less & (traces > 1.0 - SAFE_SHARE)
     for i in np.flatnonzero(doubtful & (not single)):
         share = np.linalg.eigvalsh(inverse @ stack.K[i] @ inverse.T)[-1]
         doubtful[i] = share > 1.0 - SAFE_SHARE
-    subtracted = np.flatnonzero(less)
-    stack.put(subtracted, total - stack.take(subtracted))
+    if less.all():
+        stack = total - stack
+    else:
+        stack.put(np.flatnonzero(less), total - stack.take(np.flatnonzero(less)))
     centring = stack.y_sum**2 / stack.weight[:, None] if fit_intercept else 0.0
     drowned = less & (stack.yy - centring < SAFE_SHARE * total.yy).any(axis=1)
     return stack, np.flatnonzero(doubtful | drowned)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from sketchlasso.io.columns import Cells, parse_column
 from sketchlasso.io.matrices import read_npz
 from sketchlasso.io.source import (
     Format,
+    PathLike,
     Paths,
     failures,
     find_files,
@@ -79,35 +80,6 @@ class Shards:
         return f"<Shards of {rows} x {columns} in {len(self.paths)} files, {target}>"
 
 
-@dataclass(frozen=True)
-class Roles:
-    """What to read of each shard: see :func:`read_shards`."""
-
-    target: Column | None = None
-    drop: Column | Sequence[Column] = ()
-    dtype: DTypeLike | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Scan:
-    """Facts about a shard, without its matrix.
-
-    The matrix of `rows` and `columns` takes `n_bytes` in memory as `dtype`. It can be read in parts
-    between the rows `cuts` (c,), from 0 to `rows`; at any row where `cuts` is None.
-    """
-
-    path: Path
-    rows: int
-    columns: int
-    dtype: np.dtype[Any]
-    sparse: bool
-    n_bytes: int
-    cuts: NDArray[np.intp] | None
-    y: NDArray[Any] | None = None
-    names: tuple[str, ...] | None = None
-    target_name: str | None = None
-
-
 def read_shards(
     paths: Paths,
     *,
@@ -156,69 +128,64 @@ def read_shards(
     >>> model = sl.SqrtLassoCV().fit(shards.X, shards.y)  # doctest: +SKIP
     """
     limit = 512_000_000 if memory is None else bytes_of(memory)
-    roles = Roles(target, drop if isinstance(drop, str | int) else tuple(drop), dtype)
-    files = find_files(paths, format)
-    kinds = []
+    options = {"target": target, "drop": drop, "dtype": dtype}
+    files, kinds = find_files(paths, format), []
     for path in files:
         with open_bytes(path) as stream:
             kinds.append(found_format(path, stream, format))
-    odd = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), None)
-    if odd is not None:
+    if len(set(kinds)) > 1 or kinds[0] not in SHARD_FORMATS:
         raise InvalidInputError(
-            f"{files[0]} is {kinds[0]} and {files[odd]} is {kinds[odd]}, but shards are all of one "
-            "format; convert some of them, or name those of one format."
-        )
-    if kinds[0] not in SHARD_FORMATS:
-        raise InvalidInputError(
-            f"{files[0]} is a {kinds[0]} file, but data are read in blocks from "
-            f"{', '.join(SHARD_FORMATS)} files; convert it with read_table and write_table, or "
-            "read it whole."
+            f"the files are {' and '.join(sorted(set(kinds)))}, but shards are all of one format, "
+            f"{', '.join(SHARD_FORMATS)}; convert them with read_table and write_table, or read "
+            "them whole."
         )
     scan = SHARD_FORMATS[kinds[0]][0]
-    scans = [found for path in files if (found := scan(path, roles)).rows]
-    if not scans:
+    shards = [shard for path in files if (shard := scan(path, options)).total]
+    if not shards:
         raise InvalidInputError(f"{files[0]} and the other files hold no rows; give others.")
-    for found in scans:
-        _check_alike(scans[0], found)
-    blocks = [
-        ShardBlock(
-            str(found.path.absolute()), kinds[0], roles, start, stop, found.rows, found.columns,
-            found.dtype, found.sparse,
-        )
-        for found in scans
-        for start, stop in _cut(found, limit, None if memory is None else str(memory))
-    ]  # fmt: skip
-    responses = [found.y for found in scans if found.y is not None]
+    first = shards[0]
+    for shard in shards:
+        _check_alike(first, shard)
+    responses = [shard.y for shard in shards if shard.y is not None]
     return Shards(
-        BlockMatrix(blocks),
+        BlockMatrix(
+            [block for shard in shards for block in shard.blocks(limit, memory is not None)]
+        ),
         np.concatenate(responses) if responses else None,
-        scans[0].names,
-        scans[0].target_name,
-        tuple(str(found.path) for found in scans),
-        tuple(found.rows for found in scans),
+        first.names,
+        first.target_name,
+        tuple(shard.path for shard in shards),
+        tuple(shard.total for shard in shards),
     )
 
 
-@dataclass(frozen=True)
-class ShardBlock:
-    """Rows start, ..., stop - 1 of a file that had `total` rows when it was scanned.
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """A file that was scanned, or rows start, ..., stop - 1 of it as a block of X.
 
-    It is small to send, and read where it is needed.
+    Its matrix, of `total` rows and `columns` features, takes `n_bytes` in memory as `dtype`. It
+    can be read in parts between the rows `cuts` (c,); at any row where `cuts` is None. Blocks
+    have neither cuts nor responses, and are small to send.
     """
 
     path: str
     format: str
-    roles: Roles
-    start: int
-    stop: int
+    options: dict[str, Any]  # target, drop and dtype
     total: int
     columns: int
     dtype: np.dtype[Any]
     sparse: bool
+    n_bytes: int
+    cuts: NDArray[np.intp] | None = None
+    y: NDArray[Any] | None = None
+    names: tuple[str, ...] | None = None
+    target_name: str | None = None
+    start: int = 0
+    stop: int = 0
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows of the block."""
         return self.stop - self.start
 
     @property
@@ -237,58 +204,94 @@ class ShardBlock:
             )
         return as_real(X, self.dtype) if isinstance(X, np.ndarray) else X.astype(self.dtype)
 
+    def blocks(self, memory: int, strict: bool) -> Iterator[Shard]:
+        """Yield parts that can be read and multiplied within `memory`.
 
-def _scan_npz(path: Path, roles: Roles) -> Scan:
+        A part that cannot be made so small is an error only if `strict`.
+        """
+        row_bytes = COPIES * (self.n_bytes / self.total + PRODUCTS)
+        most = max(1, int(memory / row_bytes))
+        bounds, cuts = [0], self.cuts
+        while bounds[-1] < self.total:
+            stop = min(bounds[-1] + most, self.total)
+            if cuts is not None:
+                fitting = cuts[(cuts > bounds[-1]) & (cuts <= stop)]
+                stop = int(fitting[-1] if len(fitting) else cuts[cuts > bounds[-1]][0])
+            bounds.append(stop)
+        for start, stop in pairwise(bounds):
+            needed = (stop - start) * row_bytes
+            if strict and needed > memory:
+                raise InvalidInputError(
+                    f"{self.path} cannot be read within {memory / 1e6:.3g} MB of memory: rows "
+                    f"{start + 1} to {stop}, which are read together, need {needed / 1e6:.3g} MB "
+                    f"to be read and multiplied; write parts of at most {most} rows or npy files, "
+                    "or allow more memory."
+                )
+            yield replace(self, start=start, stop=stop, cuts=None, y=None, names=None)
+
+
+def _scan_npz(path: Path, options: dict[str, Any]) -> Shard:
     with open_bytes(path) as stream:
         with failures(path, "npz"):
             stored = np.load(stream, allow_pickle=False)
-            is_sparse = {"format", "shape", "data"} <= set(stored.files)
             headers = {name: _npz_header(stored, name) for name in stored.files}
+            is_sparse = {"format", "shape", "data"} <= headers.keys()
             matrices = [name for name, (shape, _) in headers.items() if len(shape) == 2]
             key = "data" if is_sparse else "X" if "X" in headers or not matrices else matrices[0]
             entries, stored_type = headers[key]
-            shape = tuple(stored["shape"].tolist()) if is_sparse else entries
+            rows, width = stored["shape"].tolist() if is_sparse else entries
             names = stored["feature_names"].tolist() if "feature_names" in headers else None
-            target_name = stored["target_name"].tolist() if "target_name" in headers else []
+            label = stored["target_name"].tolist() if "target_name" in headers else None
             y = as_response(stored["y"]) if "y" in headers else None
-        columns = choose_columns(path, names, shape[1], drop=roles.drop)
-        name = target_name[0] if len(target_name) == 1 else None
-        if roles.target is not None and shape[0]:  # a column of the matrix costs reading it
+        if options["target"] is not None and rows:  # a column of the matrix costs reading it
             stream.seek(0)
-            table = read_npz(path, stream, target=roles.target, drop=roles.drop)
-            y, name = table.y, table.target_name if isinstance(table.target_name, str) else None
-            if table.shape[1] < len(columns.features):
-                columns = choose_columns(
-                    path, names, shape[1], target=roles.target, drop=roles.drop
-                )
-    dtype, count = real_type(roles.dtype, stored_type), math.prod(entries)
-    size = count * dtype.itemsize + (4 * count + 4 * (shape[0] + 1) if is_sparse else 0)
-    return Scan(
-        path, shape[0], len(columns.features), dtype, is_sparse, size, np.array([0, shape[0]]), y,
-        columns.feature_names, name,
+            table = read_npz(path, stream, target=options["target"], drop=options["drop"])
+            y, names, label = table.y, table.feature_names, table.target_name
+            width = table.shape[1]
+        else:
+            columns = choose_columns(path, names, width, drop=options["drop"])
+            names, width = columns.feature_names, len(columns.features)
+    dtype, count = real_type(options["dtype"], stored_type), math.prod(entries)
+    n_bytes = count * dtype.itemsize + (4 * (count + rows + 1) if is_sparse else 0)
+    if isinstance(label, list | tuple):
+        label = label[0] if len(label) == 1 else None
+    return Shard(
+        str(path.absolute()), "npz", options, rows, width, dtype, is_sparse, n_bytes,
+        np.array([0, rows]), y, names, label,
     )  # fmt: skip
 
 
 def _npz_header(stored: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
     with stored.zip.open(f"{name}.npy") as member:
-        is_first = np.lib.format.read_magic(member) == (1, 0)
-        read = np.lib.format.read_array_header_1_0 if is_first else (
-            np.lib.format.read_array_header_2_0
-        )  # fmt: skip
-        shape, _, dtype = read(member)
-    return shape, dtype
+        first = np.lib.format.read_magic(member) == (1, 0)
+        header: Any = getattr(np.lib.format, f"read_array_header_{1 if first else 2}_0")(member)
+    return header[0], header[2]
 
 
-def _load_npz(block: ShardBlock) -> Any:
-    roles = block.roles
+def _load_npz(block: Shard) -> Any:
     with open_bytes(block.path) as stream:
-        table = read_npz(
-            block.path, stream, target=roles.target, drop=roles.drop, dtype=roles.dtype
-        )
-    return table.X
+        return read_npz(block.path, stream, **block.options).X
 
 
-def _scan_npy(path: Path, roles: Roles) -> Scan:
+def _scan_npy(path: Path, options: dict[str, Any]) -> Shard:
+    X, columns = _mapped(path, options)
+    y = None if columns.target is None else np.array(X[:, columns.target], dtype=np.float64)
+    dtype, shape = real_type(options["dtype"], X.dtype), (len(X), len(columns.features))
+    n_bytes = math.prod(shape) * dtype.itemsize
+    return Shard(str(path.absolute()), "npy", options, *shape, dtype, False, n_bytes, None, y)
+
+
+def _load_npy(block: Shard) -> Any:
+    X, columns = _mapped(block.path, block.options)
+    if len(X) != block.total:
+        return X  # refused, as the file has changed
+    rows = X[block.start : block.stop]
+    whole = len(columns.features) == X.shape[1]
+    return rows if whole else np.ascontiguousarray(rows[:, list(columns.features)])
+
+
+def _mapped(path: PathLike, options: dict[str, Any]) -> tuple[Any, Columns]:
+    """Return the memory map of an npy file and the roles of its columns."""
     with failures(path, "npy"):
         X = np.load(path, mmap_mode="r")
     if X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -296,33 +299,18 @@ def _scan_npy(path: Path, roles: Roles) -> Scan:
             f"{path} cannot be used: its array has shape {X.shape} and type {X.dtype}, but a "
             "matrix of real numbers is needed; save one."
         )
-    columns = choose_columns(path, None, X.shape[1], target=roles.target, drop=roles.drop)
-    y = None if columns.target is None else np.array(X[:, columns.target], dtype=np.float64)
-    dtype, width = real_type(roles.dtype, X.dtype), len(columns.features)
-    return Scan(path, len(X), width, dtype, False, len(X) * width * dtype.itemsize, None, y)
+    roles = {name: options[name] for name in ("target", "drop")}
+    return X, choose_columns(path, None, X.shape[1], **roles)
 
 
-def _load_npy(block: ShardBlock) -> Any:
-    with failures(block.path, "npy"):
-        X = np.load(block.path, mmap_mode="r")
-    roles, whole = block.roles, X[block.start : block.stop]
-    if len(X) != block.total:
-        return X
-    columns = choose_columns(
-        block.path, None, X.shape[1], target=roles.target, drop=roles.drop
-    ).features
-    if len(columns) == X.shape[1]:
-        return whole
-    return np.ascontiguousarray(whole[:, list(columns)])
-
-
-def _scan_parquet(path: Path, roles: Roles) -> Scan:
+def _scan_parquet(path: Path, options: dict[str, Any]) -> Shard:
     pa, parquet = require("pyarrow", PARQUET), require("pyarrow.parquet", PARQUET)
     with failures(path, "parquet"), parquet.ParquetFile(path) as file:
         schema, cuts = file.schema_arrow, _row_groups(file)
-        columns = _parquet_columns(path, file, roles)
+        roles = {name: options[name] for name in ("target", "drop")}
+        columns = choose_columns(path, schema.names, len(schema.names), **roles)
         name = columns.target_name
-        target = None if name is None else file.read([name]).column(name)
+        column = None if name is None else parse_column(file.read([name]).column(name), Cells())
     kinds = [schema.types[j] for j in columns.features]
     numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
     others = [columns.name(j) for j, kind in zip(columns.features, kinds, strict=True)
@@ -332,44 +320,39 @@ def _scan_parquet(path: Path, roles: Roles) -> Scan:
             f"{path} has columns that are not numbers: {', '.join(others)}; drop them, or read the "
             "file whole: data in blocks hold numbers only, without gaps and categories."
         )
-    y = None
-    if target is not None:
-        column = parse_column(target, Cells())
+    y: NDArray[Any] | None = None
+    if column is not None:
         if column.fault or column.missing.any():
             fault = column.fault or "a missing value"
             raise InvalidInputError(f"{path} has a target with {fault}, column {name!r}; mend it.")
-        labels = np.array(column.levels)
-        y = column.numbers if column.codes is None else labels[column.codes]
-    dtype = real_type(roles.dtype, np.float32 if set(map(str, kinds)) == {"float"} else np.float64)
-    rows, width = int(cuts[-1]), len(columns.features)
-    return Scan(
-        path, rows, width, dtype, False, rows * width * dtype.itemsize, cuts, y,
-        columns.feature_names, name,
+        y = column.numbers if column.codes is None else np.array(column.levels)[column.codes]
+    single = set(map(str, kinds)) == {"float"}
+    dtype = real_type(options["dtype"], np.float32 if single else np.float64)
+    shape = int(cuts[-1]), len(columns.features)
+    return Shard(
+        str(path.absolute()), "parquet", options, *shape, dtype, False,
+        math.prod(shape) * dtype.itemsize, cuts, y, columns.feature_names, name,
     )  # fmt: skip
 
 
-def _load_parquet(block: ShardBlock) -> Any:
+def _load_parquet(block: Shard) -> Any:
     parquet = require("pyarrow.parquet", PARQUET)
     with failures(block.path, "parquet"), parquet.ParquetFile(block.path) as file:
-        cuts = _row_groups(file)
-        groups = [i for i, cut in enumerate(cuts[:-1]) if block.start <= cut < block.stop]
-        columns = _parquet_columns(block.path, file, block.roles)
-        data = file.read_row_groups(groups, columns=list(columns.feature_names or ()))
-    X = np.empty((data.num_rows, len(columns.features)), dtype=block.dtype)
-    for j, name in enumerate(columns.feature_names or ()):
-        values = data.column(name)
-        if values.null_count:
-            raise InvalidInputError(
-                f"{block.path} has missing values in column {name!r}; fill them, or read the file "
-                "whole: data in blocks hold numbers only, without gaps and categories."
-            )
-        X[:, j] = values.cast("uint8" if str(values.type) == "bool" else values.type).to_numpy()
+        cuts, names = _row_groups(file), file.schema_arrow.names
+        roles = {name: block.options[name] for name in ("target", "drop")}
+        columns = choose_columns(block.path, names, len(names), **roles).feature_names or ()
+        groups = np.flatnonzero((cuts[:-1] >= block.start) & (cuts[:-1] < block.stop))
+        data = file.read_row_groups(groups.tolist(), columns=list(columns))
+    gaps = [name for name in columns if data.column(name).null_count]
+    if gaps:
+        raise InvalidInputError(
+            f"{block.path} has missing values in column {gaps[0]!r}, but data in blocks hold "
+            "numbers only; fill them in before writing the file, or read it whole with impute."
+        )
+    X = np.empty((data.num_rows, len(columns)), dtype=block.dtype)
+    for j, name in enumerate(columns):
+        X[:, j] = data.column(name).cast("float64", safe=False).to_numpy()
     return X
-
-
-def _parquet_columns(path: str | Path, file: Any, roles: Roles) -> Columns:
-    names = file.schema_arrow.names
-    return choose_columns(path, names, len(names), target=roles.target, drop=roles.drop)
 
 
 def _row_groups(file: Any) -> NDArray[np.intp]:
@@ -379,81 +362,50 @@ def _row_groups(file: Any) -> NDArray[np.intp]:
 
 
 # How shards of each format are scanned, and their blocks loaded.
-SHARD_FORMATS: dict[str, tuple[Callable[[Path, Roles], Scan], Callable[[ShardBlock], Any]]] = {
+SHARD_FORMATS: dict[str, Any] = {
     "npz": (_scan_npz, _load_npz),
     "npy": (_scan_npy, _load_npy),
     "parquet": (_scan_parquet, _load_parquet),
 }
 
 
-def _check_alike(first: Scan, scan: Scan) -> None:
+def _check_alike(first: Shard, shard: Shard) -> None:
     """Refuse responses that do not fit the rows, and shards that do not make one matrix."""
-    y = scan.y
-    if y is not None and len(y) != scan.rows:
+    y = shard.y
+    if y is not None and len(y) != shard.total:
         raise InvalidInputError(
-            f"{scan.path} has {scan.rows} rows but y has {len(y)}; give one response per row."
+            f"{shard.path} has {shard.total} rows but y has {len(y)}; give one response per row."
         )
     if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.argmin(np.isfinite(y).reshape(len(y), -1).all(axis=1)))
         raise InvalidInputError(
-            f"{scan.path} holds NaN or infinity in the target of row {row + 1}, but every number "
+            f"{shard.path} holds NaN or infinity in the target of row {row + 1}, but every number "
             "must be finite; fill in or leave out such rows first."
         )
-    kinds = [
-        None if own.y is None else (own.y.dtype.kind, own.y.shape[1:]) for own in (first, scan)
-    ]
-    facts = (
-        ("a number of columns", first.columns, scan.columns),
-        ("names of columns", first.names, scan.names),
-        ("a storage, sparse or dense,", first.sparse, scan.sparse),
-        ("a type of numbers (give dtype)", first.dtype, scan.dtype),
-        ("a kind of target", *kinds),
+    one, other = (
+        {
+            "number of columns": part.columns,
+            "names of columns": part.names,
+            "storage, sparse or dense,": part.sparse,
+            "type of numbers (give dtype)": part.dtype,
+            "kind of target": None if part.y is None else (part.y.dtype.kind, part.y.shape[1:]),
+        }
+        for part in (first, shard)
     )
-    for what, one, other in facts:
-        if one != other:
+    for what, value in other.items():
+        if value != one[what]:
             raise InvalidInputError(
-                f"{scan.path} has {what} that {first.path} has not ({str(other)[:60]} and "
-                f"{str(one)[:60]}); give shards that are parts of one matrix."
+                f"{shard.path} has another {what} than {first.path} ({str(value)[:60]} and "
+                f"{str(one[what])[:60]}); give shards that are parts of one matrix."
             )
-
-
-def _cut(found: Scan, memory: int, strict: str | None) -> Iterator[tuple[int, int]]:
-    """Yield the first and last rows of blocks that can be read and multiplied within `memory`.
-
-    A block that cannot be made so small is an error only if `strict` has the limit as the user
-    wrote it.
-    """
-    row_bytes = COPIES * (found.n_bytes / found.rows + PRODUCTS)
-    most = max(1, int(memory / row_bytes))
-    if found.cuts is None:
-        bounds = [*range(0, found.rows, most), found.rows]
-    else:
-        bounds, cuts = [0], np.unique(found.cuts)
-        while bounds[-1] < found.rows:
-            later = cuts[cuts > bounds[-1]]
-            fitting = later[later <= bounds[-1] + most]
-            bounds.append(int(fitting[-1] if len(fitting) else later[0]))
-    for start, stop in pairwise(bounds):
-        needed = (stop - start) * row_bytes
-        if strict is not None and needed > memory:
-            what = "one row" if stop - start == 1 else (
-                "the file, which is read whole," if found.path.suffix == ".npz" else "a row group"
-            )  # fmt: skip
-            raise InvalidInputError(
-                f"{found.path} cannot be read within the memory of {strict}: {what} needs "
-                f"{needed / 1e6:.3g} MB to be read and multiplied; write parts of at most {most} "
-                "rows or npy files, or allow more memory."
-            )
-        yield start, stop
 
 
 def bytes_of(memory: int | str) -> int:
     """Return an amount of memory in bytes; ``"1.5 GB"`` is 1500000000 and ``"2KiB"`` is 2048."""
-    found = AMOUNT.fullmatch(str(memory)) if not isinstance(memory, bool) else None
     amount = 0
-    if found is not None:
-        thousands = 0 if found[2] is None else "kmgt".index(found[2].lower()) + 1
-        amount = int(float(found[1]) * (1024 if found[3] else 1000) ** thousands)
+    if match := AMOUNT.fullmatch(str(memory)):
+        thousands = 0 if match[2] is None else "kmgt".index(match[2].lower()) + 1
+        amount = int(float(match[1]) * (1024 if match[3] else 1000) ** thousands)
     if amount < 1:
         remedy = "pass for example '500MB' or '2GB'"
         raise unaccepted("memory", memory, "a positive number of bytes", remedy)
