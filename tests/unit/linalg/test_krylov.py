@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy import special
 from tests.matrices import decaying, with_singular_values
 
 from sketchlasso.data import DataMatrix
@@ -38,13 +37,6 @@ def test_exhausted_space_is_refilled(values):
     space = space_of(X, 4, 100)
     assert np.abs(space.basis.T @ space.basis - np.eye(30)).max() < 1e-13
     assert space.largest_singular_value() == pytest.approx(values.max(), abs=1e-7)
-
-
-def test_factor_inverts_the_bound_of_the_docstring():
-    size, block, steps, failure = 300, 3, 4, 0.01
-    angle = np.arccosh(overestimate(size, block, steps, failure))
-    share = 1 / np.cosh((2 * steps - 1) * angle) ** 2
-    assert special.betainc(block / 2, (size - 1) / 2, share) == pytest.approx(failure)
 
 
 def test_one_start_vector_is_within_the_published_bound():

@@ -17,11 +17,7 @@ def test_one_response_is_repeated_over_penalties_and_radii():
     assert batch.alpha.tolist() == [1.0, 2.0]
     assert batch.radius.tolist() == [0.1, 0.1]
     assert (batch.n_instances, batch.n_features, batch.rank) == (2, 4, 3)
-
-
-def test_float32_is_kept_and_integers_become_doubles():
     assert Batch.build(P.astype(np.float32), C, 0.0, alpha=1.0).P.dtype == np.float32
-    assert Batch.build(P.astype(int), C, 0.0, alpha=1.0).P.dtype == np.float64
 
 
 def test_take_keeps_everything_of_the_chosen_instances():

@@ -40,37 +40,18 @@ def test_equal_fit_no_larger_penalty_few_features(seed, n, k, weighted):
     np.testing.assert_array_equal(w, before)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_repeated_and_empty_rows(seed):
+@pytest.mark.parametrize("seed", range(3))
+def test_repeated_and_empty_rows_low_ranks_and_free_features(seed):
     P, w, factor = random_case(seed, 60, 8)
     P[10:30], P[40:] = P[5], 0.0
     assert_theorem(P, w, factor, sparsify(P, w, factor))
-
-
-def test_rank_one_leaves_one_feature():
-    P, w, factor = random_case(0, 200, 1)
-    assert np.count_nonzero(sparsify(P, w, factor)) == 1
-
-
-def test_low_rank_counts_not_the_columns():
-    rng = np.random.default_rng(0)
-    P = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 20))
-    w = rng.normal(size=50)
-    assert_theorem(P, w, np.ones(50), sparsify(P, w), rank=3)
-
-
-def test_unpenalised_features_count_too():
-    P, w, factor = random_case(0, 40, 5)
+    P = P[:, :3] @ P[:3]
+    assert_theorem(P, w, factor, sparsify(P, w, factor), rank=3)
     factor[:20] = 0.0
-    assert_theorem(P, w, factor, sparsify(P, w, factor))
-    assert_theorem(P, w, np.zeros(40), sparsify(P, w, np.zeros(40)))
-
-
-def test_nonnegative_stays_nonnegative():
-    P, w, factor = random_case(0, 60, 7)
+    assert_theorem(P, w, factor, sparsify(P, w, factor), rank=3)
     sparse = sparsify(P, np.abs(w), factor, positive=True)
     assert (sparse >= 0).all()
-    assert_theorem(P, np.abs(w), factor, sparse)
+    assert_theorem(P, np.abs(w), factor, sparse, rank=3)
 
 
 def test_independent_rows_are_left_alone():
@@ -112,8 +93,6 @@ def test_a_solution_spread_over_copies_is_gathered_and_stays_optimal():
     ("P", "coef", "factor", "positive", "message"),
     [
         (np.ones((3, 2)), np.ones(4), None, False, r"pass \(n, k\), \(n,\) and \(n,\)"),
-        (np.ones((3, 2)), np.ones(3), np.ones(2), False, "penalty_factor"),
-        (np.ones((3, 2)), np.ones(3), -np.ones(3), False, "penalty_factor"),
         (np.ones((3, 2)), np.full(3, np.nan), None, False, "must be finite"),
         (np.ones((3, 2)), np.ones(3), np.array([1.0, 1.0, np.inf]), False, "must be zero"),
         (np.ones((3, 2)), -np.ones(3), None, True, "with positive"),

@@ -110,18 +110,6 @@ def test_alpha_max_depends_on_the_radius_and_vanishes_for_a_large_one():
     assert values[-1] == 0.0
 
 
-def test_null_model_fits_unpenalised_features_exactly():
-    rng = np.random.default_rng(1)
-    P, c = rng.normal(size=(20, 6)), rng.normal(size=6)
-    factor = np.ones(20)
-    factor[[2, 7]] = 0.0
-    batch = Batch.build(P, c, 0.5, alpha=1e3, penalty_factor=factor)
-    fitted = null_model(batch).coef.toarray()[0]
-    expected = np.linalg.lstsq(P[[2, 7]].T, c, rcond=None)[0]
-    np.testing.assert_allclose(fitted[[2, 7]], expected, rtol=1e-9)
-    assert np.count_nonzero(fitted) == 2
-
-
 def test_no_penalty_is_needed_where_the_unpenalised_features_fit_exactly():
     """What rounding leaves of the residual has a direction, but means nothing."""
     rng = np.random.default_rng(3)
@@ -161,14 +149,6 @@ def test_reduction_keeps_the_fit_of_every_coefficient_and_comes_back(rank):
     np.testing.assert_allclose(root @ root.T, Q.T @ Q, atol=1e-9 * np.linalg.norm(Q.T @ Q))
     np.testing.assert_allclose(root @ c, Q.T @ y, atol=1e-8)
     assert c @ c + s**2 == pytest.approx(y @ y)
-
-
-def test_a_response_inside_the_range_has_no_unreachable_part():
-    rng = np.random.default_rng(3)
-    Q = rng.normal(size=(20, 5))
-    y = Q @ rng.normal(size=5)
-    K, g = (Q.T @ Q)[None], (Q.T @ y)[None, :, None]
-    assert reduce_statistics(K, g, np.array([[y @ y]]))[2] == 0.0
 
 
 def test_worst_case_perturbation_attains_the_robust_bound_and_nothing_exceeds_it():

@@ -69,9 +69,8 @@ def test_krylov_directions_follow_the_response(rng):
         vector = B @ (B.T @ vector)
 
 
-@pytest.mark.parametrize("responses", [2, 3])
-def test_several_responses_share_the_directions(responses, rng):
-    X, Y = decaying(M, N, 0.02, rng), rng.standard_normal((M, responses))
+def test_several_responses_share_the_directions(rng):
+    X, Y = decaying(M, N, 0.02, rng), rng.standard_normal((M, 3))
     found = sketch(X, Y, method="response", rank=14, response_rank=6, center=True, random_state=0)
     check_projection(X, found)
     assert all(in_span(found, column) for column in (Y - Y.mean(axis=0)).T)

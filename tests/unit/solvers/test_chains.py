@@ -21,6 +21,8 @@ def test_chains_in_any_order_and_length_are_solved():
     assert found.solved.all()
     alone = solve(batch)
     assert (np.abs(found.primal - alone.primal) <= found.gap + alone.gap).all()
+    with pytest.raises(InvalidInputError, match=r"chain has shape \(2,\) but the batch has 106"):
+        solve(batch, chain=np.zeros(2, dtype=int))
 
 
 @pytest.mark.parametrize("radius", [None, 0.0])
@@ -39,15 +41,6 @@ def test_a_chain_gives_the_values_and_supports_of_single_solves(radius):
     # The start between two neighbours has the non-zeros of both; the answer must not.
     assert np.abs(chained.n_nonzero - alone.n_nonzero).max() <= 2
     assert chained.steps.sum() < alone.steps.sum()
-
-
-def test_chain_numbers_must_fit_the_batch():
-    X, digit = load_digits(return_X_y=True)
-    problems = build_problems(
-        sketch(X, rank=5, random_state=0, radius=0.1), digit.astype(float), alphas=4
-    )
-    with pytest.raises(InvalidInputError, match=r"chain has shape \(2,\) but the batch has 4"):
-        solve(problems.batch, chain=np.zeros(2, dtype=int))
 
 
 def test_equal_penalties_in_a_chain_have_equal_solutions():
