@@ -37,10 +37,6 @@ from sketchlasso.problem.full_problem import Unpenalised
 from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray, SparseRows
 
 TILE = 8
-# Threads share the features in multiples of this many.
-STRIP = 64
-# Entries of correlations that are computed at a time.
-CHUNK_ENTRIES = 2**23
 
 
 class Bounds:
@@ -90,12 +86,14 @@ def correlate(
     padded[: len(lifted)] = lifted
     whole = np.empty((tiles, batch.n_features), dtype=lifted.dtype) if out is None else out[:tiles]
 
+    strip = 64  # threads share the features in multiples of it
+
     def multiply(strips: slice) -> None:
-        features = slice(strips.start * STRIP, strips.stop * STRIP)
+        features = slice(strips.start * strip, strips.stop * strip)
         np.matmul(padded, batch.P[features].T, out=whole[:, features])
 
     # Our own threads, not those of BLAS, which keep spinning for milliseconds afterwards.
-    map_slices(multiply, -(-batch.n_features // STRIP), n_threads)
+    map_slices(multiply, -(-batch.n_features // strip), n_threads)
     correlation: RealArray = whole[: len(lifted)]
     if batch.excluded is not None:
         owner = np.repeat(np.arange(batch.n_instances), np.diff(batch.excluded.indptr))
@@ -260,8 +258,8 @@ def alpha_max(batch: Batch) -> FloatArray:
     -------
     ndarray of shape (B,)
     """
-    # A bounded number of instances at a time: correlations are (instances, n).
-    step = max(1, CHUNK_ENTRIES // batch.n_features)
+    # Eight million correlations, which are (instances, n), at a time.
+    step = max(1, 2**23 // batch.n_features)
     largest = []
     for start in range(0, batch.n_instances, step):
         part = batch.take(slice(start, start + step))

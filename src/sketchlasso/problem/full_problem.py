@@ -43,15 +43,6 @@ Values = TypeVar("Values", float, FloatArray)
 SMALL_RESIDUAL = 1e-3
 # Entries of the support's columns up to which the equations of its signs are solved.
 MOST_SIGN_ENTRIES = 4_000_000
-# Columns whose part in the fit is below this share of the largest are taken for zeros.
-SMALLEST_PART = 1e-9
-# A column of a support keeps no direction of its own below this share of its length, and a column
-# without a penalty below that one.
-DEPENDENT, DEPENDENT_FREE = 1e-10, 1e-13
-# A direction that keeps no more than this share of its length keeps rounding only.
-LOST_SHARE = 1e-10
-# A cleared direction of length one correlates with no unpenalised column by more than this.
-CLEARED_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -206,7 +197,7 @@ class Unpenalised:
         units = units[:, units.any(axis=0)]
         factors: Any = linalg.qr(units, mode="economic", pivoting=True, check_finite=False)
         Q, R = factors[:2]
-        rank = int(np.sum(np.abs(np.diagonal(R)) > DEPENDENT_FREE))
+        rank = int(np.sum(np.abs(np.diagonal(R)) > 1e-13))
         return cls(units, Q[:, :rank], positive)
 
     def projection(self, directions: FloatArray) -> FloatArray:
@@ -234,7 +225,8 @@ class Unpenalised:
         left = np.linalg.norm(directions, axis=0)
         seen = self.columns.T @ directions
         worst = np.max(seen if self.positive else np.abs(seen), axis=0, initial=0.0)
-        lost = (left <= LOST_SHARE * size) | (worst > CLEARED_SHARE * left)
+        # What is left is rounding, or still correlates with an unpenalised column.
+        lost = (left <= 1e-10 * size) | (worst > 1e-9 * left)
         return np.where(lost, 0.0, directions)
 
 
@@ -273,7 +265,8 @@ def tight_points(
     """
     norms = lengths(columns)
     largest = importance.max(initial=0.0)
-    used = np.flatnonzero((norms > 0) & (importance > SMALLEST_PART * largest))
+    # Columns with a smaller part in the fit are taken for zeros.
+    used = np.flatnonzero((norms > 0) & (importance > 1e-9 * largest))
     if len(used) == 0:
         return [residual]
     sizes = importance[used] / largest
@@ -282,7 +275,8 @@ def tight_points(
     )
     Q, R, order = factors
     pivots = np.abs(np.diagonal(R))
-    fails = pivots <= DEPENDENT * sizes[order[: len(pivots)]]
+    # A column with a smaller share of its length has no direction of its own.
+    fails = pivots <= 1e-10 * sizes[order[: len(pivots)]]
     rank = int(np.argmax(fails)) if fails.any() else len(pivots)
     kept, basis = used[order[:rank]], Q[:, :rank]
     wanted = target[kept] / norms[kept] * sizes[order[:rank]]

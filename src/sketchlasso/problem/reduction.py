@@ -26,11 +26,6 @@ from sketchlasso.linalg.rows import lengths
 from sketchlasso.problem.full_problem import Unpenalised
 from sketchlasso.types import FloatArray
 
-# yy - c'c carries this relative rounding error; a smaller remainder is taken as zero.
-ROUNDING_OF_REMAINDER = 64 * np.finfo(np.float64).eps
-# A smallest eigenvalue below this share of the largest diagonal entry means a singular K.
-SINGULAR = 1e-11
-
 
 def reduce_statistics(
     K: FloatArray, g: FloatArray, yy: FloatArray
@@ -41,7 +36,8 @@ def reduce_statistics(
     """
     roots = 0.5 * (K + K.transpose(0, 2, 1))
     c = np.empty((g.shape[0], g.shape[2], g.shape[1]))
-    safe = reduce_stack(roots, np.ascontiguousarray(g), c, SINGULAR)
+    # Singular: a smallest eigenvalue below this share of the largest diagonal entry.
+    safe = reduce_stack(roots, np.ascontiguousarray(g), c, 1e-11)
     for b in np.flatnonzero(~safe):
         roots[b], inverse = psd_root(K[b])
         c[b] = (inverse @ g[b]).T
@@ -51,7 +47,8 @@ def reduce_statistics(
 def unreachable_part(yy: FloatArray, c: FloatArray) -> FloatArray:
     """S = sqrt(yy - c'c), with a remainder of the size of rounding taken as zero."""
     remainder = yy - np.sum(c**2, axis=-1)
-    return np.sqrt(np.where(remainder > ROUNDING_OF_REMAINDER * yy, remainder, 0.0))
+    rounding = 64 * np.finfo(np.float64).eps * yy
+    return np.sqrt(np.where(remainder > rounding, remainder, 0.0))
 
 
 @dataclass(frozen=True, eq=False)

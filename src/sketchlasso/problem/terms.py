@@ -10,11 +10,6 @@ from numpy.typing import ArrayLike
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# Relative spread given to the penalty factors. It costs this much of the gap.
-SPREAD = 1e-11
-# Multiples of the golden ratio, modulo 1, are spread evenly.
-GOLDEN = 0.6180339887498949
-
 
 @dataclass(frozen=True, eq=False)
 class Terms:
@@ -125,6 +120,7 @@ def spread_factors(features: IntArray) -> FloatArray:
     """Multiples (p,) of penalty factors, a little above one and different for every feature.
 
     With them no two features reach their thresholds together: ties and duplicated rows would
-    leave a walk along a path no unique way on.
+    leave a walk along a path no unique way on. The spread of 1e-11 costs that much of the gap.
     """
-    return np.asarray(1.0 + SPREAD * np.mod(GOLDEN * features, 1.0))
+    # Multiples of the golden ratio, modulo 1, are spread evenly.
+    return np.asarray(1.0 + 1e-11 * np.mod(0.6180339887498949 * features, 1.0))

@@ -57,7 +57,6 @@ METHODS: dict[str, Callable[..., Factors]] = {
     "exact": exact,
     "response": response,
 }
-DEFAULT_RANK = 50
 
 
 def sketch(
@@ -144,7 +143,7 @@ def sketch(
     bound = bound if isinstance(bound, str) or scale else bound / unit
     largest = min(A.shape)
     if rank is None:
-        rank = largest if method == "exact" else min(DEFAULT_RANK, largest)
+        rank = largest if method == "exact" else min(50, largest)
     if not is_whole(rank) or not 1 <= rank <= largest:
         accepted = f"an integer from 1 to {largest} for X of shape {A.shape}"
         raise unaccepted("rank", rank, accepted)

@@ -45,8 +45,6 @@ FACTS = {
 }
 OPTIONAL = ("radius_failure_probability", "seed", "fingerprint")
 ARRAYS = ("P", "Q", "singular_values", "column_means", "column_scales")
-# A response of which more than this share lies outside of a sketch is not the one it was made from.
-MOST_OUTSIDE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -384,7 +382,7 @@ def check_sketch_of(sketch: object, X: MatrixLike, Y: FloatArray | None = None) 
     if own.response_rank and Y is not None:
         Q, centred = np.asarray(own.Q), Y - Y.mean(axis=0)
         outside = np.linalg.norm(centred - Q @ (Q.T @ centred), axis=0)
-        if (outside > MOST_OUTSIDE * np.linalg.norm(centred, axis=0)).any():
+        if (outside > 1e-3 * np.linalg.norm(centred, axis=0)).any():
             raise InvalidInputError(
                 "the sketch given was made with another response than y; make one with this y, or "
                 "one without a response."

@@ -31,11 +31,6 @@ from sketchlasso.problem.formulas import primal_value
 from sketchlasso.solvers.solution import Iterates
 from sketchlasso.types import FloatArray
 
-# Tolerances are tried in this order until Clarabel reports success.
-TOLERANCES = (1e-10, 1e-8, 1e-6)
-# A coefficient this much smaller than the largest may be rounding of an exact zero.
-NEGLIGIBLE = 1e-4
-
 
 def import_clarabel() -> ModuleType:
     """Return the package of the solver; without it the error names the extra."""
@@ -62,7 +57,7 @@ def solve_conic(one: Batch) -> Iterates:
         clarabel, R, one.c[0] / length, one.s[0] / length, one.radius[0], lam, one.positive, squared
     )
     steps = 0
-    for tolerance in TOLERANCES:
+    for tolerance in (1e-10, 1e-8, 1e-6):  # until Clarabel reports success
         settings = clarabel.DefaultSettings()
         settings.verbose, settings.max_iter = False, 200
         for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"):
@@ -97,7 +92,7 @@ def _without_rounding(
     seen = R @ u
     slack = lam - (seen if one.positive else np.abs(seen))
     room = np.divide(slack, lam, out=np.zeros_like(slack), where=lam > 0)
-    small = np.abs(w) < np.abs(w).max() * np.minimum(room, NEGLIGIBLE)
+    small = np.abs(w) < np.abs(w).max() * np.minimum(room, 1e-4)
     plain = np.where(small, 0.0, w)
     # The others take over what the small ones fit, the largest most of it.
     support = np.flatnonzero(plain)

@@ -30,9 +30,6 @@ from sketchlasso.warn import warn_user
 
 Solver: TypeAlias = Literal["newton", "conic"]
 
-# Every so many penalties of a chain are solved first.
-COARSEST = 32
-
 
 def solve(
     batch: Batch,
@@ -257,8 +254,8 @@ def chain_levels(chain: IntArray, alpha: FloatArray, instances: IntArray) -> lis
     lengths = np.diff(np.r_[starts, len(order)])
     place = np.arange(len(order)) - np.repeat(starts, lengths)
     last = np.repeat(starts + lengths - 1, lengths)
-    levels: list[Any] = [(order[place % COARSEST == 0],)]
-    stride = COARSEST
+    stride = 32  # every so many penalties of a chain are solved first
+    levels: list[Any] = [(order[place % stride == 0],)]
     while stride > 1:
         half = stride // 2
         here = np.flatnonzero(place % stride == half)

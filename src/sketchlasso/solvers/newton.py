@@ -25,10 +25,6 @@ FIRST_ROWS_PER_RANK = 4
 FEWEST_ROWS = 200
 # Rows per row in use or past its threshold: those nearest to theirs are likely to follow.
 SPARE_ROWS = 1.3
-# Ends a solve that does not converge; others take fewer than a hundred.
-MAX_STEPS_PER_ROUND = 2000
-# Below this gap a round is solved to the tolerance at once.
-CLOSE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +165,7 @@ class Newton:
         finest = float(self._finest[number])
         reached = float(view.certificate.relative_gap[row])
         # Close to the end Newton's method gets the last digits for a step or two.
-        coarse = min(1e-4, 0.01 * reached) if reached > CLOSE else 0.0
+        coarse = min(1e-4, 0.01 * reached) if reached > 1e-5 else 0.0
         if finest >= coarse:
             self._finest[number] = 0.1 * finest
         return max(finest, coarse)
@@ -202,5 +198,6 @@ def _solve_on(
         batch.positive,
         batch.loss == "squared",
     )
-    _, steps = solve_instance(rows, work, target, MAX_STEPS_PER_ROUND, u, start)
+    # Most solves take fewer than a hundred steps.
+    _, steps = solve_instance(rows, work, target, 2000, u, start)
     return start, steps

@@ -16,9 +16,6 @@ from sketchlasso.solvers.settings import Endings, Progress, Settings
 from sketchlasso.solvers.solution import Solution
 from sketchlasso.types import FloatArray, IntArray
 
-# More parts than workers, so that uneven ones even out.
-PARTS_PER_WORKER = 4
-
 # work(part of a batch, settings, *more)
 Work = Callable[..., Any]
 
@@ -38,7 +35,7 @@ def parts_for_workers(batch: Batch, chain: IntArray | None = None) -> list[IntAr
     numbers = np.arange(batch.n_instances)
     links = numbers if chain is None else np.unique(chain, return_inverse=True)[1]
     count = int(links.max()) + 1
-    pieces = min(count, PARTS_PER_WORKER * workers)
+    pieces = min(count, 4 * workers)  # more than workers, so that uneven ones even out
     if pieces < 2:
         return None
     part_of = links * pieces // count

@@ -17,14 +17,10 @@ from sketchlasso.types import BoolArray, IntArray, SparseRows
 
 # Rounds of a chunk; what is not solved by then is left to the CPU.
 ROUNDS = 10
-# Newton steps of a round: fits without a residual take hundreds, in double precision only.
-SINGLE_STEPS, DOUBLE_STEPS = 60, 500
 # Switch to double precision where a round leaves a gap above this share of the last one.
 SLOW = 0.3
 # Single precision is not asked for a finer restricted gap.
 SINGLE_TOL = 2e-5
-# With this share of the rows entering, more are needed.
-CROWDED = 0.8
 
 
 class Chunk:
@@ -61,7 +57,7 @@ class Chunk:
             if self.trusted and self.count < self.batch.n_features:
                 # As many as were taken enter, so there may be many more.
                 entering = chosen.entering.cpu().numpy()
-                crowded[numbers] = open_ & (entering >= CROWDED * self.count)
+                crowded[numbers] = open_ & (entering >= 0.8 * self.count)
                 open_ &= ~crowded[numbers]
             if not open_.any() or number == ROUNDS - 1:
                 break
@@ -132,8 +128,9 @@ class Chunk:
         self.index, self.w = widened(self.index, self.w, width)
         finest = fine * (0.1 if number > 2 else 1.0)
         for part, dtype, tol, steps in (
-            (single, self.torch.float32, max(fine, SINGLE_TOL), SINGLE_STEPS),
-            (~single, self.torch.float64, finest, DOUBLE_STEPS),
+            (single, self.torch.float32, max(fine, SINGLE_TOL), 60),
+            # Fits without a residual take hundreds of steps.
+            (~single, self.torch.float64, finest, 500),
         ):
             if not part.any():
                 continue

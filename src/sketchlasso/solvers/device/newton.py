@@ -23,13 +23,6 @@ from sketchlasso.kernels.newton import (
 from sketchlasso.problem.formulas import soft_threshold
 from sketchlasso.solvers.device.tensors import Rows, Tensor, TensorRecord, certificate, eps
 
-# Tensors are packed when this share of their instances has finished.
-PACKED_AT = 0.3
-# A step that is too long is not shortened further than this.
-SHORTEST = 0.1
-# Newton steps for the prox of the loss; they converge quadratically.
-PROX_STEPS = 8
-
 
 @dataclass(eq=False)
 class _State(TensorRecord):
@@ -84,7 +77,7 @@ def solve_rows(
             every[number] = own[finished]
         if bool(out.all()):
             return found
-        if float(out.float().mean()) >= PACKED_AT:
+        if float(out.float().mean()) >= 0.3:  # pack the tensors
             left = (~out).nonzero().squeeze(1)
             rows, state, floor = rows.take(left), state.take(left), floor[left]
             at = _evaluate(rows, state)
@@ -140,7 +133,7 @@ def _loss_prox_length(size: Tensor, s: Tensor, tau: Tensor) -> Tensor:
     smooth = s > 0
     inside = s.where(smooth, s.new_ones(()))
     rho = inside.maximum(size - tau)
-    for _ in range(PROX_STEPS):
+    for _ in range(8):  # Newton steps, which converge quadratically
         value = (inside / rho).square() + (size / (rho + tau)).square() - 1.0
         slope = -2.0 * inside.square() / rho**3 - 2.0 * size.square() / (rho + tau) ** 3
         rho = rho - value / slope
@@ -261,5 +254,5 @@ def _line_search(rows: Rows, state: _State, at: _ProxPoint, d: Tensor, along: Te
     rho = _loss_prox_length(x.norm(dim=1), rows.s, state.tau)
     slope = keep * (y * step).sum(1) / state.sigma - (rows.c * d).sum(1)
     slope += rho / (rho + state.tau) * (x * d).sum(1)
-    shorter = (start / (start + slope)).clamp(min=SHORTEST)
+    shorter = (start / (start + slope)).clamp(min=0.1)
     return shorter.where(slope > TOO_STEEP * start, start * 0 + 1.0)
