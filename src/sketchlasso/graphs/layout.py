@@ -1,16 +1,13 @@
 """A map of a graph: linked nodes are near each other, all others apart.
 
-The map minimises the divergence of t-SNE (van der Maaten and Hinton, JMLR 9, 2008) with the graph
-in the place of distances. With p_ij the share that the link i-j has in all links, after each node's
-links were scaled to sum to one, and q_ij = 1 / (1 + |x_i - x_j|^2) / Z over all pairs, the nodes
-move along
+The map minimises the divergence of t-SNE (van der Maaten and Hinton, JMLR 9, 2008). With p_ij the
+share that the link i-j has in all links, after each node's links were scaled to sum to one, and
+q_ij = 1 / (1 + |x_i - x_j|^2) / Z over all pairs, the nodes move along
 
     sum over j of  (exaggeration p_ij - q_ij) (x_i - x_j) / (1 + |x_i - x_j|^2).
 
-An exaggeration above one keeps groups tight and the space between them free. The second sum runs
-over all pairs; it is a convolution, so nodes are spread on a grid and the fast Fourier transform
-sums them (Linderman and others, Nature Methods 16, 2019): a step costs
-O(nodes + links + cells log cells).
+The sum over all pairs is a convolution: nodes are spread on a grid and the fast Fourier transform
+sums them (Linderman and others, Nature Methods 16, 2019).
 """
 
 from __future__ import annotations

@@ -159,8 +159,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
             warn_user(
                 DuplicateColumnWarning(
                     f"columns {listed(names, group)} of X are equal up to sign and scale, so "
-                    "half-samples cannot choose between them: one may be selected for both, or "
-                    "neither often enough; drop one of them."
+                    "half-samples cannot choose between them; drop all but one."
                 )
             )
         rows = complementary_pairs(len(y), int(self.n_pairs), int(state.randint(2**31 - 1)))

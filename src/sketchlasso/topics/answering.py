@@ -6,10 +6,9 @@ With orthonormal Q and P = A'Q a query a = sum of A_j / ||A_j|| over its words e
     c = sum of P_j / ||A_j||,     s^2 = ||a||^2 - ||c||^2
 
 and its words, and those that the user excludes, are left out. With the automatic radius the
-features are columns of length one too, F = A diag(1 / ||A_j||), and words whose link with the
-query rests on too few documents are left out as well. With a radius that the user gives they are
-the columns of A, which that radius is meant for. Weights are always those of columns of length
-one.
+features are columns of length one, F = A diag(1 / ||A_j||), and words whose link with the query
+rests on too few documents are left out as well. A radius of the user's is meant for the columns
+of A. Weights are always those of columns of length one.
 """
 
 from __future__ import annotations

@@ -92,16 +92,6 @@ def test_columns_that_others_determine_are_named_and_have_no_p_value(m):
     assert np.isfinite(np.asarray(table["p_value"])[~np.array(of_copies)]).any()
 
 
-def test_sums_of_other_columns_are_named_and_have_no_p_value():
-    X = chained(m=100, n=8, seed=2)
-    X[:, 6] = X[:, 1] - X[:, 4]
-    with pytest.warns(DuplicateColumnWarning, match="columns x1, x4, x6 are exact combinations"):
-        found = neighbourhoods(X, alpha=2.0, p_values=True)
-    table = found.table()
-    for a, b, p in zip(table["source"], table["target"], table["p_value"], strict=True):
-        assert np.isnan(p) == bool({a, b} & {"x1", "x4", "x6"})
-
-
 def test_stability_is_the_share_of_half_samples_with_an_edge():
     X = chained(m=60, n=8, seed=3)
     found = neighbourhoods(X, alpha=1.2, n_half_samples=6, random_state=5)
@@ -216,7 +206,6 @@ def test_parts_of_other_data_are_not_used(tmp_path):
         ),
         ({"alpha": None}, "alpha=None was given, but 'pivotal', a finite number > 0"),
         ({"targets": ["x1", "y1"]}, "targets names 'y1', which is not a column of X"),
-        ({"names": list("ab")}, "2 names were given"),
     ],
 )
 def test_bad_options_get_one_sentence(options, says):
