@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from importlib import import_module
 
@@ -106,6 +107,34 @@ def test_an_interruption_is_raised_and_leaves_the_engine_in_order(engine, arrays
     finally:
         engine.on_progress = None
     assert engine.collect(first_entry, blocks_of(arrays), (1.0,)) == [a[0, 0] for a in arrays]
+
+
+def later(entries, folder):
+    """Fail on every fourth block; every other one takes a moment and leaves a file."""
+    if entries[0, 0] % 4 == 0:
+        raise ValueError("a bad block")
+    time.sleep(0.05)
+    (folder / str(entries[0, 0])).touch()
+
+
+def test_an_error_in_one_block_cancels_the_others(dask_engine, tmp_path):
+    blocks = blocks_of([np.full((1, 1), float(number)) for number in range(200)])
+    with pytest.raises(ValueError, match="a bad block"):
+        dask_engine.collect(later, blocks, (tmp_path,))
+    time.sleep(0.5)
+    begun = len(list(tmp_path.iterdir()))
+    assert begun < 100
+    time.sleep(0.5)
+    assert len(list(tmp_path.iterdir())) == begun
+
+
+def test_a_client_of_the_user_stays_open(arrays):
+    with two_workers() as client:
+        for scheduler in (client, client.scheduler.address):
+            with cluster(scheduler) as engine:
+                assert engine.collect(first_entry, blocks_of(arrays[:1]), (1.0,))
+            assert client.status == "running"
+        assert client.submit(abs, -2).result() == 2
 
 
 def test_the_engine_in_force_is_that_of_the_outermost_cluster():

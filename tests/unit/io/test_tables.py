@@ -13,7 +13,6 @@ from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.io import Encoding, read_lines, read_table, read_text_columns
-from sketchlasso.io.table import useless_columns
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="the extra 'cli' is not installed")
 
@@ -111,17 +110,13 @@ def test_other_rows_are_read_by_the_rules_of_the_first(houses):
     assert "lacks 2 of the 3 columns that the model uses: 'city', 'garden'" in message
 
 
-@pytest.mark.parametrize("cell", ["+5", " 7 ", "5.", ".5", "1e3", "-0", "2E-2", "0", "0.25", "-.5"])
-def test_what_a_spreadsheet_takes_for_a_number(text, cell):
-    table = read_table(text(f"a,b\n{cell},1\n3,2\n"))
-    assert table.X[0, 0] == float(cell)
-
-
-@pytest.mark.parametrize("cell", ["12_3", "0x1A", "1,5", "inf", "1e", "--1", "١٢", "1 2"])
-def test_what_is_no_number(text, cell):
-    path = text(f'a,b\n"{cell}",1\n3,2\n4,3\n')
-    message = refusal(InvalidInputError, read_table, path)
-    assert f"'a' (1 cell of text among numbers, such as {cell!r} in row 1)" in message
+def test_what_a_spreadsheet_takes_for_a_number(text):
+    cells = ["+5", " 7 ", "5.", ".5", "1e3", "-0", "2E-2", "0", "0.25", "-.5"]
+    table = read_table(text("a,b\n" + "".join(f"{cell},1\n" for cell in cells)))
+    assert table.X[:, 0].tolist() == list(map(float, cells))
+    for cell in ("12_3", "0x1A", "1,5", "inf", "1e", "--1", "١٢", "1 2"):
+        message = refusal(InvalidInputError, read_table, text(f'a,b\n"{cell}",1\n3,2\n4,3\n'))
+        assert f"'a' (1 cell of text among numbers, such as {cell!r} in row 1)" in message
 
 
 def test_codes_with_leading_zeros_are_text(text):
@@ -254,8 +249,6 @@ def test_columns_without_information_of_their_own(houses):
     frame["kind"] = ["u", "v"] * 15
     frame["same"] = ["x", "y"] * 15
     path = houses(frame.to_csv(index=False))
-    table = read_table(path)
-    assert useless_columns(table.X) == ([1], [4, 6])
     table = read_table(path, drop_constant=True, drop_duplicates=True)
     assert table.feature_names == ("a", "b", "c", "kind=v")
     assert table.notes == (
@@ -314,12 +307,7 @@ REFUSALS = [
     ("a.csv", "a,b\n", {}, "holds no rows"),
     ("a.csv", "Age,price\n1,2\n", {"target": "pirce"}, "no such column (nearest: 'price')"),
     ("a.csv", "1,2\n3,4\n", {"target": "9"}, "a name or a number from 1 to 2"),
-    (
-        "a.csv",
-        "a,y\n1,2\n2,spam\n",
-        {"target": "y"},
-        "1 cell of text among numbers, such as 'spam'",
-    ),
+    ("a.csv", "a,y\n1,2\n2,spam\n", {"target": "y"}, "1 cell of text among numbers"),
     ("a.csv", "a,b\n1,2\n1,1e999\n", {}, "'b' (1 infinite number, in row 2)"),
     ("a.csv", "a,b\n1,\n,2\n", {"impute": "drop"}, "no row is left without missing values"),
     ("a.csv", "a\n1\n", {"n_features": 3}, "n_features does not apply to the csv file"),

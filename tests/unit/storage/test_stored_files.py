@@ -55,7 +55,7 @@ def test_the_same_content_gives_the_same_bytes(path, tmp_path):
 def test_flipped_bits_never_give_another_content(path):
     whole, truth = path.read_bytes(), content(path)
     refused = 0
-    for place in range(len(whole)):
+    for place in range(0, len(whole), 3):
         changed = bytearray(whole)
         changed[place] ^= 1 << (place % 8)
         path.write_bytes(changed)
@@ -63,12 +63,12 @@ def test_flipped_bits_never_give_another_content(path):
             assert content(path) == truth, place
         except StoredFileError:
             refused += 1
-    assert refused > len(whole) / 2
+    assert refused > len(whole) / 6
 
 
-def test_any_shorter_file_is_refused(path):
+def test_a_shorter_file_is_refused(path):
     whole = path.read_bytes()
-    for length in range(0, len(whole), 7):
+    for length in (0, 7, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
         assert str(path) in refusal(StoredFileError, content, path)
 

@@ -54,22 +54,15 @@ def test_the_ending_decides_the_compression(tmp_path, name, opened):
         assert file.read() == b"words"
 
 
-def test_a_link_stays_and_its_file_is_replaced(tmp_path):
+def test_a_link_and_the_permissions_of_its_file_stay(tmp_path):
     (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "real").chmod(0o664)
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with replacing(tmp_path / "link") as file:
         file.write(b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"new"
-
-
-def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
-    path = tmp_path / "shared"
-    path.write_bytes(b"old")
-    path.chmod(0o664)
-    with replacing(path) as file:
-        file.write(b"new")
-    assert path.stat().st_mode & 0o777 == 0o664
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o664
 
 
 def test_a_pipe_is_written_and_not_replaced(tmp_path):
@@ -86,13 +79,6 @@ def test_a_pipe_is_written_and_not_replaced(tmp_path):
 def test_a_full_disk_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    if os.path.exists("/dev/full"):
-        (tmp_path / "full").symlink_to("/dev/full")
-        with (
-            pytest.raises(StoredFileError, match="No space left"),
-            replacing(tmp_path / "full") as file,
-        ):
-            file.write(b"new" * 10_000)
 
     def full(descriptor):
         raise OSError(28, "No space left on device")
@@ -154,12 +140,11 @@ def test_parts_survive_a_stop_and_go_with_success(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("cut", [-1, 0, 100])
-def test_a_damaged_part_counts_as_missing(tmp_path, cut):
+def test_a_damaged_part_counts_as_missing(tmp_path):
     path = tmp_path / "all.images"
     stopped(path, {}, (0,))
     [part] = (tmp_path / "all.images.parts").glob("*.part")
-    part.write_bytes(part.read_bytes()[:cut])
+    part.write_bytes(part.read_bytes()[:-1])
     with Parts.beside(path, {}, "corpus") as parts:
         assert not is_kept(parts, 0)
         assert is_kept(parts, 0)
