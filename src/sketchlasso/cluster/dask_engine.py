@@ -218,7 +218,22 @@ def open_client(
         with suppress(ValueError):
             return Client.current(), ()
     if scheduler is None:
-        local = _local_cluster(n_workers, memory_limit)
+        try:
+            local = LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+                memory_limit="auto" if memory_limit is None else memory_limit,
+            )
+        except RuntimeError as problem:
+            raise ClusterLostError(
+                f"worker processes could not be started on this machine ({problem}); put the work "
+                'of a script under `if __name__ == "__main__":`, as new processes read the script '
+                'too, or use cluster("sequential").'
+            ) from problem
         client = Client(local, set_as_default=False)
         return client, (client, local)
     accepted = "an address such as 'tcp://10.0.0.1:8786', a distributed.Client or 'sequential'"
@@ -234,25 +249,6 @@ def open_client(
             "the address and that `dask scheduler` runs there."
         ) from problem
     return client, (client,)
-
-
-def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> LocalCluster:
-    try:
-        return LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-            memory_limit="auto" if memory_limit is None else memory_limit,
-        )
-    except RuntimeError as problem:
-        raise ClusterLostError(
-            f"worker processes could not be started on this machine ({problem}); put a script's "
-            'work under `if __name__ == "__main__":`, as new processes read the script too, or '
-            'use cluster("sequential").'
-        ) from problem
 
 
 def _is_lazy(value: Any) -> bool:

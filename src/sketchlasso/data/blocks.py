@@ -396,9 +396,7 @@ class BlockMatrix:
     def _summarised(self) -> tuple[at_blocks.Moments, int]:
         """Moments and digest: one pass for both, the first time."""
         if self._summary is None:
-            self._summary = self.run_sum(
-                _summary_of, (), [(int(edge),) for edge in self.edges[:-1]]
-            )
+            self._summary = self.run_sum(_summary_of, (), self._first_rows)
         return self._summary
 
     @property

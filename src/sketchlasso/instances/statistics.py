@@ -71,11 +71,12 @@ class Statistics:
     def centred(self) -> Statistics:
         """G sets of the same rows with the weighted means projected out, for an intercept."""
         scaled = self.q_sum / self.weight[:, None]
+        K = scaled[:, :, None] * self.q_sum[:, None, :]
         return Statistics(
             weight=self.weight,
             q_sum=np.zeros_like(self.q_sum),
             y_sum=np.zeros_like(self.y_sum),
-            K=self.K - scaled[:, :, None] * self.q_sum[:, None, :],
+            K=np.subtract(self.K, K, out=K),
             g=self.g - scaled[:, :, None] * self.y_sum[:, None, :],
             yy=np.maximum(self.yy - self.y_sum**2 / self.weight[:, None], 0.0),
         )
@@ -166,8 +167,9 @@ def _sets_from_total(
     for i in np.flatnonzero(doubtful & (not single)):
         share = np.linalg.eigvalsh(inverse @ stack.K[i] @ inverse.T)[-1]
         doubtful[i] = share > 1.0 - SAFE_SHARE
-    if less.all():
-        stack = total - stack
+    if less.all():  # in place, as single rows are many
+        for removed, whole in zip(stack._arrays(), total._arrays(), strict=True):
+            np.subtract(whole, removed, out=removed)
     else:
         stack.put(np.flatnonzero(less), total - stack.take(np.flatnonzero(less)))
     centring = stack.y_sum**2 / stack.weight[:, None] if fit_intercept else 0.0

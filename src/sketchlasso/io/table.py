@@ -389,24 +389,16 @@ def refuse_infinite(table: Table) -> None:
 def useless_columns(X: Any) -> tuple[list[int], list[int]]:
     """Find columns of X (m, n) that are constant, and those that equal an earlier column.
 
-    Columns are equal up to shift, scale and sign. Equal ones have equal products with any vector.
+    Columns are equal up to shift, scale and sign.
     """
-    constant, duplicate = [], []
-    probe = np.random.default_rng(0).standard_normal(X.shape[0])
-    products = np.zeros(X.shape[1])
-    columns = {}
-    for j, column in enumerate(np.asarray(X, dtype=np.float64).T):
-        if np.ptp(column) == 0:
-            constant.append(j)
-            continue
-        centred = column - column.mean()
-        columns[j] = centred / np.sqrt(np.mean(centred**2))
-        products[j] = abs(probe @ columns[j])
-    order = sorted(columns, key=lambda j: products[j])
-    for place, j in enumerate(order):
-        for i in order[place + 1 :]:
-            if products[i] - products[j] > EQUAL * len(probe):
-                break
-            if 1 - abs(np.mean(columns[i] * columns[j])) <= EQUAL**2 * len(probe):
-                duplicate.append(max(i, j))
-    return constant, sorted(set(duplicate))
+    X = np.asarray(X, dtype=np.float64)
+    m, n = X.shape
+    constant = np.ptp(X, axis=0) == 0
+    units = np.where(constant, 0.0, X - X.mean(axis=0))
+    units /= np.where(constant, 1.0, np.linalg.norm(units, axis=0))
+    duplicate: list[int] = []
+    for start in range(0, n, 256):  # some columns at a time, as there may be many
+        angles = np.abs(units[:, : start + 256].T @ units[:, start : start + 256])
+        equal = np.triu(1.0 - angles <= EQUAL**2 * m, k=1 - start)
+        duplicate += (start + np.flatnonzero(equal.any(axis=0))).tolist()
+    return np.flatnonzero(constant).tolist(), duplicate
