@@ -172,15 +172,12 @@ def test_doctor_checks_the_installation(call):
     assert json.loads(call("doctor --json").stdout)["self_test"]["solved"] is True
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_can_complete_commands_and_options(shell):
+def test_a_shell_can_complete_commands_and_options():
     environment = {
         **os.environ,
-        "_SKETCHLASSO_COMPLETE": f"complete_{shell}",
+        "_SKETCHLASSO_COMPLETE": "complete_bash",
         "COMP_WORDS": "sketchlasso fit --tar",
         "COMP_CWORD": "2",
-        "_TYPER_COMPLETE_ARGS": "sketchlasso fit --tar",
-        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
     program = (
         "import sys; sys.argv[0] = 'sketchlasso'\n"

@@ -160,21 +160,3 @@ def test_certify_proves_the_gap_of_the_fit(call):
     call("fit {data}/signs.svm.gz --alpha 1 --sketch none -o x.model")
     said = call("certify x.model {data}/signs.svm.gz").stdout
     assert "no other coefficients are better by more than" in said and "--sketch none" not in said
-
-
-@pytest.mark.filterwarnings("error")
-def test_python_reads_the_columns_of_a_model_from_the_command_line(call, files):
-    pandas = pytest.importorskip("pandas")
-    call("fit {data}/houses.csv --target price --alpha 1 -o h.model")
-    model = sl.load_model("h.model")
-    frame = pandas.read_csv(files / "houses.csv").drop(columns="price")
-    assert list(model.feature_names_in_) == list(frame.columns)
-    shown = [float(line) for line in call("predict h.model {data}/houses.csv").stdout.split()]
-    np.testing.assert_allclose(model.predict(frame), shown)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[frame.columns[::-1]])
-
-
-def test_quiet_says_nothing(call):
-    result = call("fit {data}/houses.csv --target price -o h.model --quiet")
-    assert (result.stdout, result.stderr) == ("", "")

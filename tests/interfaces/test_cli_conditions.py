@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sketchlasso.io import Table, write_table
-from sketchlasso.topics import TopicImager, load_topics
+from sketchlasso.topics import TopicImager
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 # Clears the terminal, and rings, and goes back; as one byte; and turns the direction.
@@ -31,30 +31,3 @@ def test_words_titles_and_columns_of_files(call, tmp_path):
     ).save("hostile.topics")
     said = call("topics image hostile.topics b c --documents 2 --n-words 5").output
     assert ESCAPED in said and "\x1b" not in said
-
-
-@posix
-class TestLinks:
-    @pytest.fixture
-    def folder(self, tmp_path):
-        texts = {
-            "texts/a.txt": "sea wave ship",
-            "texts/b.txt": "sea sand wave",
-            "texts/c.txt": "ship sea sand",
-            "outside/secret.txt": "password sea wave",
-            "outside/more/deep.txt": "password ship sand",
-        }
-        for name, text in texts.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        (tmp_path / "texts/link.txt").symlink_to(tmp_path / "outside/secret.txt")
-        (tmp_path / "texts/more").symlink_to(tmp_path / "outside/more")
-        (tmp_path / "texts/within.txt").symlink_to("a.txt")
-        (tmp_path / "outside/more/back").symlink_to(tmp_path / "texts")
-        return tmp_path / "texts"
-
-    def test_from_the_command_line(self, call, folder):
-        line = "topics fit texts -o t.topics --rank 2 --min-documents 1"
-        call(line)
-        assert "password" not in load_topics("t.topics").words_

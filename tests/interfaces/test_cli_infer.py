@@ -25,15 +25,6 @@ def test_infer_for_machines_equals_the_library(call, files):
     assert (answer["errors"], answer["level"]) == ("robust", 0.9)
 
 
-def test_infer_writes_a_table(call, files):
-    call("infer {data}/houses.csv --target price -o intervals.csv")
-    back = read_table("intervals.csv", target="feature")
-    table = read_table(files / "houses.csv", target="price")
-    assert list(back.y) == list(table.feature_names)
-    found = desparsified(table.X, table.y)
-    np.testing.assert_array_equal(back.X[:, 0], found.estimate)
-
-
 def test_infer_draws(call, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     answer = call("infer {data}/houses.csv --target price --adjust bh --plot f.svg --json").stdout

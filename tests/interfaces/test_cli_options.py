@@ -95,16 +95,6 @@ def test_tables_from_standard_input_and_pipes(files, tmp_path, kind):
     assert json.loads(done.stdout)["n_samples"] == 60
 
 
-def test_several_files_are_read_as_one(call, files, tmp_path):
-    head, *rows = (files / "sizes.csv").read_text().splitlines()
-    for part in range(2):
-        (tmp_path / f"part{part}.csv").write_text("\n".join([head, *rows[30 * part :][:30]]))
-    line = "-t noise --alpha 0.2 --json"  # "size" is a category
-    whole = json.loads(call(f"fit {{data}}/sizes.csv {line}").stdout)
-    parts = json.loads(call(f"fit part0.csv part1.csv {line}").stdout)
-    assert parts["n_samples"] == 60 and parts["coefficients"] == whole["coefficients"]
-
-
 def test_tables_go_to_stdout(call):
     line = "path {data}/houses.csv -t price --alphas 3"
     call(f"{line} -o path.csv")

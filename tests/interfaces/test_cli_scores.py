@@ -1,7 +1,6 @@
 """What commands report first: scores; solver facts only when asked for."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -48,7 +47,7 @@ def test_predict_reports_scores_wherever_predictions_go(call, files):
         ("loo {data}/houses.csv -t price", "R2 "),
         ("loo {data}/sizes.csv -t size", "accuracy "),
         ("path {data}/houses.csv -t price --alphas 5", "data "),
-        ("network {data}/houses.csv --alpha 1 -o g.json", "data "),
+        ("network {data}/houses.csv --alpha 1 -o g.json", "samples "),
     ],
 )
 def test_gaps_and_solver_facts_are_for_verbose(call, line, first):
@@ -66,18 +65,3 @@ def test_a_path_names_the_features_that_enter(call):
     assert said[head + 1].split() == ["6.5", "1", "age"]
     assert said[head + 2].split() == ["4", "2", "rooms"]
     assert said[head + 3].split()[:2] == ["0.1", "6"]
-
-
-def test_effects_on_several_classes_have_units_and_shares(call, files):
-    line = "cv {data}/plain.npz --target-file {data}/kinds.txt --alphas 10 --top 6"
-    said = call(line).stdout
-    sheet = said[said.index("effects on the scores of the classes") :].splitlines()
-    heads = ("class", "feature", "per std. dev.", "per unit", "in folds")
-    assert tuple(re.split(r" {2,}", sheet[1].strip())) == heads
-    listed = [row.split() for row in sheet[2:]]
-    assert [row[0] for row in listed] == sorted(row[0] for row in listed)
-    assert max(sum(row[0] == kind for row in listed) for kind in ("low", "mid", "top")) <= 2
-    for row in listed:
-        assert row[1] == "feature" and row[5].endswith("%")
-        deviation = read_table(files / "plain.npz").X[:, int(row[2]) - 1].std()
-        assert float(row[3]) == pytest.approx(float(row[4]) * deviation, rel=1e-3)

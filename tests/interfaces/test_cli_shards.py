@@ -62,16 +62,6 @@ def test_fit_of_shards_is_that_of_the_file(call, parts, given):
     ]
 
 
-def test_a_sketch_file_of_the_same_shards_is_taken(call, parts):
-    call("sketch houses --method krylov --rank 4 -o s.sketch")
-    found = answer(call("path houses --sketch s.sketch --alphas 4,2 --json"))
-    assert len(found["alpha"]) == 2
-    rng = np.random.default_rng(1)
-    np.savez("other.npz", X=rng.standard_normal((60, 6)), y=rng.standard_normal(60))
-    said = call("fit other.npz --sketch s.sketch", code=2).stderr
-    assert "is a sketch of other data" in said
-
-
 def test_cv_and_predict(call, parts):
     whole = answer(call("cv {data}/signs.svm.gz --sketch krylov --rank 4 --alphas 5 --json"))
     cut = answer(call("cv signs --sketch krylov --rank 4 --alphas 5 -o s.model --json"))

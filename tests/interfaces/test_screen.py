@@ -32,18 +32,6 @@ def test_plain_lines_are_aligned(capsys):
     )
 
 
-def test_a_bar_follows_the_solver(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Screen().watching("working") as watch:
-        watch(sl.Progress(solved=3, total=4, round=1, worst_gap=0.5))
-    shown = capsys.readouterr().err
-    assert "working" in shown and "3/4 solved" in shown
-    assert "compiles" not in shown and "gap" not in shown
-    for silent in (Screen(json=True), Screen(quiet=True)):
-        with silent.watching("working") as watch:
-            assert watch is None
-
-
 def test_a_bar_never_stands_still(monkeypatch, capsys):
     """Before the first problem and after the last the bar moves, and does not claim a share."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from io import StringIO
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -19,6 +17,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import GREY, colour_of, marker_of, visible
+from sketchlasso.interfaces.commands.outputs import as_csv
 from sketchlasso.storage import replacing
 
 # Corners of the shapes in SVG, for a dot of radius one; those that are missing are circles.
@@ -47,40 +46,44 @@ def export_topics(
         raise InvalidInputError(f"{folder} is a file, but a folder is needed; give another name.")
     folder.mkdir(parents=True, exist_ok=True)
     data, picture = _topics_data(imager, images, topics), _map(images, topics)
-    topic_rows: list[Sequence[Any]] = [
-        ("topic", "label", "n_words", "n_documents", "stability", "words", "examples")
-    ]
-    for one in data["topics"]:
-        label, words = ", ".join(one["label"]), " ".join(one["words"])
-        examples = " | ".join(example["title"] for example in one["examples"])
-        sizes = (len(one["words"]), one["n_documents"], one["stability"])
-        topic_rows.append((one["topic"], label, *sizes, words, examples))
-    word_rows: list[Sequence[Any]] = [("word", "topic", "documents", "image")]
-    for word, one in data["words"].items():
-        signed = (f"{'' if weight > 0 else '-'}{other}" for other, weight in one["image"])
-        word_rows.append((word, one["topic"], one["documents"], " ".join(signed)))
-    of_group = [] if topics.groups is None else [("group", topics.groups)]
-    main = [number + 1 if number >= 0 else None for number in topics.main]
-    document_columns: list[tuple[str, Any]] = [
-        ("number", range(1, len(topics.titles) + 1)),
-        ("title", topics.titles),
-        *of_group,
-        ("main topic", main),
-        *((f"topic {j}", map(_rounded, part)) for j, part in enumerate(topics.shares.T, 1)),
-    ]
-    document_names, document_parts = zip(*document_columns, strict=True)
+    listed, words = data["topics"], data["words"]
+    tables: dict[str, dict[str, Any]] = {
+        "topics.csv": {
+            "topic": [one["topic"] for one in listed],
+            "label": [", ".join(one["label"]) for one in listed],
+            "n_words": [len(one["words"]) for one in listed],
+            "n_documents": [one["n_documents"] for one in listed],
+            "stability": [one["stability"] for one in listed],
+            "words": [" ".join(one["words"]) for one in listed],
+            "examples": [" | ".join(part["title"] for part in one["examples"]) for one in listed],
+        },
+        "words.csv": {
+            "word": list(words),
+            "topic": [one["topic"] for one in words.values()],
+            "documents": [one["documents"] for one in words.values()],
+            "image": [
+                " ".join(f"{'' if weight > 0 else '-'}{other}" for other, weight in one["image"])
+                for one in words.values()
+            ],
+        },
+        "documents.csv": {
+            "number": range(1, len(topics.titles) + 1),
+            "title": topics.titles,
+            **({} if topics.groups is None else {"group": topics.groups}),
+            "main topic": [number + 1 if number >= 0 else None for number in topics.main],
+            **{f"topic {j}": [*map(_rounded, p)] for j, p in enumerate(topics.shares.T, 1)},
+        },
+    }
+    if data["over"] is not None:
+        shares = zip(*data["over"]["shares"], strict=True)
+        by_topic = dict(zip(map(str, topics.topics), shares, strict=True))
+        tables["over.csv"] = {"group": data["over"]["groups"], **by_topic}
     written = {
-        "topics.csv": _csv(topic_rows),
-        "words.csv": _csv(word_rows),
-        "documents.csv": _csv([document_names, *zip(*document_parts, strict=True)]),
+        **{name: as_csv(columns) for name, columns in tables.items()},
         "topics.json": json.dumps(data, ensure_ascii=False),
         "topics.html": _offline_page(data, picture),
         "map.svg": picture,
     }
-    if data["over"] is not None:
-        rows = zip(data["over"]["groups"], data["over"]["shares"], strict=True)
-        heads = ("group", *map(str, topics.topics))
-        written["over.csv"] = _csv([heads, *((name, *shares) for name, shares in rows)])
     for name, text in written.items():
         with replacing(folder / name) as file:
             file.write(text.encode("utf-8", "replace"))
@@ -127,12 +130,6 @@ def topic_data(topic: sl.topics.Topic) -> dict[str, Any]:
         "stability": None if math.isnan(topic.stability) else _rounded(topic.stability),
         "examples": [{"number": one.number, "title": one.title} for one in topic.examples],
     }
-
-
-def _csv(rows: Iterable[Sequence[Any]]) -> str:
-    text = StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    return text.getvalue()
 
 
 def _rounded(value: Any) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -13,8 +13,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands import images
 from sketchlasso.interfaces.commands.explore import ViewOptions
-from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet
-from sketchlasso.interfaces.commands.topics import corpus_facts
+from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet, facts_of
 
 WORDS = ("fourier", "matrix", "random", "cluster", "file")
 
@@ -92,11 +91,12 @@ def topics_demo(
         return view.serve(screen, {"n_words": len(imager.words_)}, imager, stored)
     with screen.watching("asking"):
         found, _ = images.ask(imager, words or list(WORDS), images.ImageOptions())
-    data: dict[str, Any] = {"images": list(map(images.image_data, found))}
+    documents, n_words = imager.corpus_.shape
+    data = {"n_documents": documents, "n_words": n_words}
     return Report(
-        {"n_documents": imager.corpus_.shape[0], "n_words": imager.corpus_.shape[1], **data},
-        facts=corpus_facts(imager),
-        sheets=tuple(map(images.image_sheet, found)),
+        {**data, "images": list(map(images.image_data, found))},
+        facts_of(data),
+        tuple(map(images.image_sheet, found)),
         closing="continue in the browser: sketchlasso topics demo --serve",
     )
 

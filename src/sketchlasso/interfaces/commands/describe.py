@@ -12,7 +12,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces import Model, Search, as_drawn
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.outputs import PlotOptions, panels
-from sketchlasso.interfaces.commands.screen import Bar, Facts, Sheet, evenly, label, sheet_of, short
+from sketchlasso.interfaces.commands.screen import Bar, Facts, Sheet, label, sheet_of, short
 from sketchlasso.interfaces.plots.canvas import Axes, hue
 from sketchlasso.interfaces.plots.search import over_folds
 
@@ -42,20 +42,11 @@ def listed_coefficients(model: Model, names: Sequence[str] | None) -> list[dict[
 
     Those with the largest effects come first.
     """
-    summary = summary_of(model, names)
-    columns = {"value": summary.per_unit, "effect": summary.per_std}
-    if summary.fold_share is not None:
-        columns["fold_share"] = summary.fold_share
-    used = np.flatnonzero(summary.per_unit.any(axis=0))
-    sizes = np.abs(np.where(np.isnan(summary.per_std), summary.per_unit, summary.per_std))
-    order = used[np.argsort(-sizes[:, used].max(axis=0), kind="stable")]
-    return [
-        {
-            "feature": summary.features[j],
-            **{key: part[0, j] if len(part) == 1 else part[:, j] for key, part in columns.items()},
-        }
-        for j in order[:MOST_LISTED]
-    ]
+    table = summary_of(model, names).table()
+    keys = {"per_unit": "value", "per_std": "effect"}
+    heads = [keys.get(name, name) for name in table]
+    rows = zip(*table.values(), strict=True)
+    return [dict(zip(heads, row, strict=True)) for row in rows][:MOST_LISTED]
 
 
 def solver_facts(model: Model) -> Facts:
@@ -211,16 +202,3 @@ def score_curves(estimator: Search) -> list[dict[str, Any]]:
             {"alphas": alphas[tried], "mean": mean, "standard_error": error, "chosen": chosen}
         )
     return curves
-
-
-def curve_sheet(curve: dict[str, Any], metric: str) -> tuple[Sheet, ...]:
-    """List the scores of about ten penalties, including the chosen one."""
-    count = len(curve["alphas"])
-    places = np.union1d(evenly(count, 10), [curve["chosen"]])
-    columns = (
-        ("alpha", curve["alphas"]),
-        (metric, curve["mean"]),
-        ("standard error", curve["standard_error"]),
-        ("", ["chosen" if k == curve["chosen"] else "" for k in range(count)]),
-    )
-    return sheet_of(f"{len(places)} of {count} penalties", columns, places)

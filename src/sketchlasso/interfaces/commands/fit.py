@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -55,27 +54,14 @@ class SearchOptions:
         """Return the training and test rows of each fold, for responses y (m,)."""
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
-        stratified = classes and self.split != "time"
-        labels, counts = np.unique(y, return_counts=True)
-        most = int(counts.max()) if stratified else len(y) - (self.split == "time")
-        if self.folds > most:
-            what = "rows of the largest class" if stratified else "rows to hold out"
-            raise InvalidInputError(
-                f"--folds must be from 2 to {most}, the {what}, not {self.folds}."
-            )
-        if stratified and counts.min() < self.folds:
-            warnings.warn(
-                f"class {labels[[counts.argmin()]].tolist()[0]!r} has {counts.min()} of the rows, "
-                f"but --folds is {self.folds}, so some folds hold out none of its rows; give fewer "
-                "folds, or more rows of this class.",
-                stacklevel=2,
-            )
         shuffled = {"shuffle": True, "random_state": seed} if self.split == "shuffled" else {}
         kind = TimeSeriesSplit if self.split == "time" else StratifiedKFold if classes else KFold
-        with warnings.catch_warnings():
-            # Reported above, in the words of the command line.
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        try:
             return list(kind(self.folds, **shuffled).split(np.zeros((len(y), 1)), y))
+        except ValueError as refused:  # more folds than rows
+            raise InvalidInputError(
+                f"--folds {self.folds} cannot be used ({str(refused).rstrip('.')}); give fewer."
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -202,8 +188,7 @@ def cv(
         estimator.set_params(cv=search.folds)
         finished = result.finish(estimator, given, seconds)
     scores, curves = held_out_scores(estimator, given, rows), describe.score_curves(estimator)
-    known = len(curves) == 1 and metric in map(str.lower, scores)
-    if not known and (result.verbose or search.scoring is not None):
+    if search.scoring is not None and metric not in map(str.lower, scores):
         mean = np.mean([curve["mean"][curve["chosen"]] for curve in curves])
         finished = ((metric, f"{mean:.4g} on held-out rows"), *finished)
     return _report(
@@ -226,7 +211,6 @@ def cv(
         },
         score_facts(scores, f"on held-out rows ({search.folds} folds, {search.split})"),
         finished,
-        describe.curve_sheet(curves[0], metric) if result.verbose else (),
     )
 
 
@@ -237,7 +221,6 @@ def _report(
     data: dict[str, Any],
     scores: Facts,
     finished: Facts,
-    sheets: tuple[Any, ...] = (),
 ) -> Report:
     """Return the report of a fitted model: how good it is, then what it is."""
     return Report(
@@ -254,9 +237,6 @@ def _report(
             ("model", describe.model_words(estimator)),
             *finished,
         ),
-        sheets=(
-            *describe.effect_sheet(estimator, given.names, given.target_name, result.top),
-            *sheets,
-        ),
+        sheets=describe.effect_sheet(estimator, given.names, given.target_name, result.top),
         fell_short=not np.any(estimator.coef_),
     )

@@ -16,8 +16,8 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError, UnknownWordError
 from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands import outputs
-from sketchlasso.interfaces.commands.options import ClusterOptions, Seed, Verbose
-from sketchlasso.interfaces.commands.screen import Bar, Facts, Report, Screen, Sheet
+from sketchlasso.interfaces.commands.options import ClusterOptions, Seed
+from sketchlasso.interfaces.commands.screen import Bar, Report, Screen, Sheet, facts_of, sheet_of
 from sketchlasso.interfaces.exports import image_figure
 
 TopicModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by topics fit.")]
@@ -78,40 +78,67 @@ def image(
     imager = sl.topics.load_topics(model)
     with screen.watching("asking"):
         images, unknown = ask(imager, [words] if together else list(words), asked)
-    found: dict[str, Any] = {"model": model, "unknown": unknown}
-    sheets: list[Sheet] = []
     if compare is not None:
-        other, rows, compared = sl.topics.load_topics(compare), [], []
-        for one in images:
-            try:
-                again = other.image(list(one.query), **asked.arguments())
-            except UnknownWordError as missing:
-                warnings.warn(f"in {compare} {missing}", stacklevel=2)
-                continue
-            pair = sl.topics.ComparedImages(one, again)
-            compared.append(compared_data(pair))
-            sheets.append(compared_sheet(pair, model, compare))
-            name = name_of(one)
-            rows.append([(f"{name} in {model.name}", one), (f"{name} in {compare.name}", again)])
-        if not rows:
-            raise InvalidInputError(
-                f"{compare} has none of these words; ask for words of both corpora."
-            )
-        _draw(rows, picture)
-        data = {**found, "compared_with": compare, "compared": compared}
-        return Report(data, sheets=tuple(sheets))
-    found["images"] = []
+        return _compared(images, unknown, model, compare, asked, picture)
+    sheets: list[Sheet] = []
+    listed = []
     for one in images:
         matches = imager.documents(one, documents) if documents else []
-        found["images"].append(image_data(one, matches))
+        listed.append(image_data(one, matches))
         sheets.append(image_sheet(one))
-        if matches:
-            lines = tuple((f"{match.score:.1f}", match.title) for match in matches)
-            title = f"{name_of(one)}: documents behind it"
-            sheets.append(Sheet(title, ("score", "document"), lines))
+        sheets += sheet_of(
+            f"{name_of(one)}: documents behind it",
+            (
+                ("score", [match.score for match in matches]),
+                ("document", [m.title for m in matches]),
+            ),
+            range(len(matches)),
+        )
     _draw([[(name_of(one), one)] for one in images], picture)
     advice = [f"{name_of(one)} is weak: {one.advice}" for one in images if one.advice]
-    return Report(found, sheets=tuple(sheets), closing="\n".join(advice))
+    data = {"model": model, "unknown": unknown, "images": listed}
+    return Report(data, sheets=tuple(sheets), closing="\n".join(advice))
+
+
+def _compared(
+    images: list[sl.topics.TopicImage],
+    unknown: list[str],
+    model: Path,
+    compare: Path,
+    asked: ImageOptions,
+    picture: outputs.PlotOptions,
+) -> Report:
+    """Compare images with those of the same words in another model, shared words first."""
+    other = sl.topics.load_topics(compare)
+    others, missing = ask(other, [list(one.query) for one in images], asked)
+    sheets: list[Sheet] = []
+    listed, rows = [], []
+    for one in images:
+        again = next((image for image in others if image.query == one.query), None)
+        if again is None:
+            continue
+        pair, name = sl.topics.ComparedImages(one, again), name_of(one)
+        words = (*pair.shared, *pair.only_first, *pair.only_second)
+        sides = [dict(zip(side.words, side.weights, strict=True)) for side in (one, again)]
+        columns: list[tuple[str, Any]] = [("word", words)]
+        for file, side in zip((model, compare), sides, strict=True):
+            columns.append((file.name, [_weight(side[w]) if w in side else "" for w in words]))
+        title = f"{name}: {len(pair.shared)} of {len(words)} words shared"
+        sheets += sheet_of(title, columns, range(len(words)))
+        listed.append(
+            {
+                "first": image_data(one),
+                "second": image_data(again),
+                "shared": pair.shared,
+                "only_first": pair.only_first,
+                "only_second": pair.only_second,
+                "overlap": pair.overlap,
+            }
+        )
+        rows.append([(f"{name} in {model.name}", one), (f"{name} in {compare.name}", again)])
+    _draw(rows, picture)
+    data = {"model": model, "unknown": [*unknown, *missing], "compared_with": compare}
+    return Report({**data, "compared": listed}, sheets=tuple(sheets))
 
 
 def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], picture: outputs.PlotOptions) -> None:
@@ -162,7 +189,6 @@ def image_all(
     radius: Radius = None,
     positive: Positive = False,
     device: Annotated[str | None, "cpu, cuda or auto; as the model was made by default."] = None,
-    verbose: Verbose = False,
 ) -> Report:
     """Image every word of the vocabulary.
 
@@ -181,12 +207,8 @@ def image_all(
             positive=True if positive else None,
             progress=count,
         )
-    seconds = perf_counter() - start
-    facts = images_facts(images)
-    return Report(
-        {"seconds": seconds, **images_data(images)},
-        facts=(*facts, ("seconds", f"{seconds:.2f}")) if verbose else facts[:-1],
-    )
+    data = {**images_data(images), "seconds": perf_counter() - start}
+    return Report(data, facts_of(data))
 
 
 def graph(
@@ -204,7 +226,7 @@ def graph(
     outputs.check_graph_file(output, communities)
     stored = sl.topics.load_images(images)
     joined = sl.topics.word_graph(stored.weights, stored.words, rule, drop_isolated=drop_isolated)
-    return outputs.write_graph(joined, output, communities, seed, noun="word", verb="names")
+    return outputs.write_graph(joined, output, communities, seed)
 
 
 def images_data(images: sl.topics.WordImages) -> dict[str, Any]:
@@ -216,15 +238,6 @@ def images_data(images: sl.topics.WordImages) -> dict[str, Any]:
         "worst_gap": float(images.gap.max()),
         "settings": images.settings,
     }
-
-
-def images_facts(images: sl.topics.WordImages) -> Facts:
-    """Show what a file of images holds, and how exactly it was computed."""
-    return (
-        ("words", f"{len(images.words)}, each explained by at most {images.n_words} others"),
-        ("weights", f"{images.weights.nnz}"),
-        ("gap", f"{float(images.gap.max()):.1e} at worst"),
-    )
 
 
 def image_sheet(image: sl.topics.TopicImage) -> Sheet:
@@ -253,33 +266,6 @@ def image_data(
     if documents:
         found["documents"] = list(map(asdict, documents))
     return found
-
-
-def compared_sheet(compared: sl.topics.ComparedImages, first: Path, second: Path) -> Sheet:
-    """Return the table of two images of one word: shared words first, then those of either."""
-    sides = [
-        dict(zip(image.words, image.weights, strict=True))
-        for image in (compared.first, compared.second)
-    ]
-    words = (*compared.shared, *compared.only_first, *compared.only_second)
-    rows = tuple(
-        (word, *(_weight(side[word]) if word in side else "" for side in sides)) for word in words
-    )
-    title = (
-        f"{name_of(compared.first)}: {len(compared.shared)} of {len(words)} words shared; "
-        f"{compared.first.quality} here, {compared.second.quality} there"
-    )
-    return Sheet(title, ("word", first.name, second.name), rows)
-
-
-def compared_data(compared: sl.topics.ComparedImages) -> dict[str, Any]:
-    """Describe two images of one word for machines."""
-    names = ("shared", "only_first", "only_second", "overlap")
-    return {
-        "first": image_data(compared.first),
-        "second": image_data(compared.second),
-        **{name: getattr(compared, name) for name in names},
-    }
 
 
 def name_of(image: sl.topics.TopicImage) -> str:

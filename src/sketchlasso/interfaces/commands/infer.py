@@ -14,7 +14,7 @@ from sketchlasso.errors import InvalidInputError, UnusableColumnsError
 from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.data import read_given
 from sketchlasso.interfaces.commands.describe import all_names
-from sketchlasso.interfaces.commands.screen import Bar, Report, Screen, Watch, sheet_of
+from sketchlasso.interfaces.commands.screen import Bar, Report, Screen, Watch, facts_of, sheet_of
 
 ADJUSTMENTS: dict[str, Any] = {
     "holm": "holm",
@@ -97,43 +97,24 @@ def infer(
         sl.plots.plot_forest(found, level=asked.level, top=shown, ax=axes["intervals"])
         sl.plots.plot_volcano(found, cutoff=cutoff, adjustment=adjustment, ax=axes["p-values"])
         picture.save(axes["intervals"])
-    significant = int(np.sum(columns["adjusted"] <= cutoff))
+    document = {
+        "n_samples": given.X.shape[0],
+        "n_features": count,
+        "target": given.target_name,
+        "level": asked.level,
+        "adjustment": adjustment,
+        "errors": found.errors,
+        "noise": float(found.noise),
+        "n_significant": int(np.sum(columns["adjusted"] <= cutoff)),
+        "n_flagged": int(found.flagged.sum()),
+        "seconds": seconds,
+    }
     # A p-value that is too small for a float is not zero.
-    p_value, adjusted = ([p or "< 1e-300" for p in columns[n]] for n in ("p_value", "adjusted"))
-    listed: list[tuple[str, Any]] = [
-        ("feature", columns["feature"]),
-        ("estimate", columns["estimate"]),
-        ("error", columns["standard_error"]),
-        ("lower", columns["lower"]),
-        ("upper", columns["upper"]),
-        ("p-value", p_value),
-        ("adjusted", adjusted),
-    ]
-    if found.flagged.any():
-        listed.append(("", np.where(found.flagged, "flagged", "")))
+    small = {name: [p or "< 1e-300" for p in columns[name]] for name in ("p_value", "adjusted")}
+    listed = [(name.replace("_", " "), part) for name, part in {**columns, **small}.items()]
     return Report(
-        data={
-            "n_samples": given.X.shape[0],
-            "target": given.target_name,
-            "level": asked.level,
-            "adjustment": adjustment,
-            "errors": found.errors,
-            "noise": float(found.noise),
-            **columns,
-            "seconds": seconds,
-        },
-        facts=(
-            *given.facts(),
-            ("noise", f"{found.noise:.4g}"),
-            ("errors", f"for {'any noise' if asked.robust else 'noise of equal variance'}"),
-            (
-                "found",
-                f"{significant} of {count} features with adjusted p-values ({adjustment}) up to "
-                f"{cutoff:.2g}",
-            ),
-            ("flagged", f"{found.flagged.sum()} intervals, which may miss the truth too often"),
-            ("seconds", f"{seconds:.2f}"),
-        ),
+        {**document, **columns},
+        facts=facts_of(document),
         sheets=sheet_of(
             f"smallest p-values, {100 * asked.level:g} % intervals",
             listed,
@@ -193,7 +174,7 @@ def stability(
     The rows are split in half many times; features that are chosen on most halves are selected.
     """
     given = read_given(file, data, needs_target=True)
-    y, classes = given.signs(None)
+    y, _ = given.signs(None)
     start = perf_counter()
     with screen.watching("half-samples") as watch:
         selector = rule.selector(watch).fit(given.X, y)
@@ -211,30 +192,21 @@ def stability(
         ("", np.where(selected, "selected", "")),
         ("", list(map(Bar, often))),
     )
-    bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
+    document = {
+        "n_samples": given.X.shape[0],
+        "n_features": given.X.shape[1],
+        "target": given.target_name,
+        "cutoff": selector.cutoff_,
+        "q": selector.q_,
+        "pfer": selector.pfer_,
+        "assumption": selector.assumption,
+        "n_selected": int(selected.sum()),
+        "seconds": seconds,
+    }
+    chosen = [{"feature": names[j], "frequency": often[j]} for j in np.flatnonzero(selected)]
     return Report(
-        data={
-            "n_samples": given.X.shape[0],
-            "n_features": given.X.shape[1],
-            "target": given.target_name,
-            "cutoff": selector.cutoff_,
-            "q": selector.q_,
-            "pfer": selector.pfer_,
-            "assumption": selector.assumption,
-            "selected": [
-                {"feature": names[j], "frequency": often[j]} for j in np.flatnonzero(selected)
-            ],
-            "frequencies": often,
-            "seconds": seconds,
-        },
-        facts=(
-            *given.facts(classes),
-            ("halves", f"{2 * rule.pairs}, {selector.q_} features chosen on each"),
-            ("cutoff", f"{selector.cutoff_:g} of the halves"),
-            ("bound", bound),
-            ("selected", f"{selected.sum()} of {given.X.shape[1]} features"),
-            ("seconds", f"{seconds:.2f}"),
-        ),
+        {**document, "selected": chosen, "frequencies": often},
+        facts=facts_of(document),
         sheets=sheet_of(
             "share of half-samples", columns, order[often[order] >= 0.5 * selector.cutoff_]
         ),

@@ -16,7 +16,7 @@ from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands import options, scoring
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.outputs import PlotOptions, TableOptions, panels
-from sketchlasso.interfaces.commands.screen import Note, Report, Screen, sheet_of
+from sketchlasso.interfaces.commands.screen import Note, Report, Screen, facts_of, sheet_of
 from sketchlasso.interfaces.commands.sketch import sketch_words
 
 # Leaving a row out changes the solution little, and a coarse gap would hide that.
@@ -112,11 +112,7 @@ def loo(
         axes = panels([["rows"]])["rows"]
         picture.save(sl.plots.plot_leave_one_out(found, row_names=names, ax=axes))
     worst = float(found.relative_gap.max())
-    details = (
-        ("sketch", sketch_words(sketch)),
-        ("gap", f"{worst:.1e} relative, at worst"),
-        ("seconds", f"{seconds:.2f}"),
-    )
+    details = {"sketch": sketch_words(sketch), "worst_gap": worst, "seconds": seconds}
     shown = ("row", "residual", "coefficient_shift", "features_gained", "features_lost")
     order = np.argsort(-found.coefficient_shift, kind="stable")[:top]
     return Report(
@@ -125,15 +121,14 @@ def loo(
             "alpha": penalty,
             "scores": scoring.score_values(scores),
             **columns,
-            "worst_gap": worst,
-            "seconds": seconds,
+            **details,
         },
         facts=(
             *scoring.score_facts(scores, "on left-out rows"),
             *given.facts(classes),
             ("alpha", f"{penalty:.4g}"),
             ("rows", f"{len(found.rows)} left out, one at a time"),
-            *(details if verbose else ()),
+            *facts_of(details if verbose else {}),
         ),
         sheets=sheet_of(
             "most influential rows",
@@ -154,16 +149,11 @@ def _stored(from_model: Path, given: Given, classes: Any) -> Model:
         )
     facts = sl.io.stored_info(from_model).facts
     same_kind = hasattr(stored, "classes_") == (classes is not None)
-    if facts["target_name"] != given.target_name or not same_kind:
+    same_data = facts["fingerprint"] == sl.engine.fingerprint(given.X)
+    if facts["target_name"] != given.target_name or not same_kind or not same_data:
         raise InvalidInputError(
-            f"{from_model} is a model of the target {facts['target_name'] or '(unnamed)'}, but "
-            f"that of {given.source} is {given.target_name or '(unnamed)'}; give the target of the "
-            "fit, or the penalty by --alpha."
-        )
-    if facts["fingerprint"] != sl.engine.fingerprint(given.X):
-        raise InvalidInputError(
-            f"{from_model} was fitted on other data than {given.source} as it is read here, but "
-            "leave-one-out takes the rows of the fit away; give the file and the options of the "
-            "fit, or the penalty by --alpha."
+            f"{from_model} was fitted on other data or another target than {given.source} as it is "
+            "read here, but leave-one-out takes the rows of the fit away; give the file, target "
+            "and options of the fit, or the penalty by --alpha."
         )
     return stored

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -13,12 +12,12 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, StoredFileError, UnusableColumnsError
+from sketchlasso.errors import InvalidInputError, UnusableColumnsError
 from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands import options, outputs
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import feature_name
-from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet, sheet_of
+from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet, facts_of, sheet_of
 
 CHOICES = ("stars", "ebic", "cv")
 
@@ -110,8 +109,8 @@ def network(
     with resumable(output), counting as count, at_work(given, data, None):
         found = sl.inference.neighbourhoods(
             given.X,
-            _listed("--targets", asked.targets, given.names),
-            _listed("--predictors", asked.predictors, given.names),
+            _listed("--targets", asked.targets),
+            _listed("--predictors", asked.predictors),
             names=given.names,
             alpha=asked.penalty(given, seed),
             n_half_samples=asked.half_samples,
@@ -133,49 +132,33 @@ def network(
     if picture.plot is not None:
         axes = outputs.panels([["network"]], height=5.2)["network"]
         picture.save(sl.plots.plot_network(graph, ax=axes))
-    written = outputs.write_graph(
-        graph, output, asked.communities, seed, noun="column", verb="explains"
-    )
-    alpha, worst = float(found.regressions.alpha.max()), found.regressions.worst_gap
-    details = (
-        ("regressions", f"{len(found.targets) * (1 + found.n_half_samples)} in {seconds:.2f} s"),
-        ("gap", f"{worst:.1e} relative, at worst"),
-    )
+    written = outputs.write_graph(graph, output, asked.communities, seed)
+    document = {
+        "n_samples": given.X.shape[0],
+        "alpha": float(found.regressions.alpha.max()),
+        **written.data,
+        "n_targets": len(found.targets),
+        "n_predictors": len(found.predictors),
+        "n_half_samples": found.n_half_samples,
+    }
+    details = {"worst_gap": found.regressions.worst_gap, "seconds": seconds}
     return Report(
-        {
-            **written.data,
-            "alpha": alpha,
-            "n_targets": len(found.targets),
-            "n_predictors": len(found.predictors),
-            "n_half_samples": found.n_half_samples,
-            "worst_gap": worst,
-            "seconds": seconds,
-        },
-        facts=(
-            ("data", given.words()),
-            ("alpha", f"{alpha:.4g}"),
-            *written.facts,
-            *(details if verbose else ()),
-        ),
+        {**document, **details},
+        facts=facts_of({**document, **details} if verbose else document),
         sheets=(*_links_sheet(graph, top), *written.sheets),
         fell_short=not graph.edges,
         closing=f"explore it in the browser: sketchlasso explore {output} --open",
     )
 
 
-def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> list[str] | None:
+def _listed(option: str, text: str | None) -> list[str] | None:
     """Read names, one per line of a file or separated by commas."""
     if text is None:
         return None
-    path = Path(text)
-    if path.is_file():
-        return [name for name in options.read_lines(path, "name", option) if name]
-    if (path.suffix or path.name != text) and "," not in text and text not in (columns or ()):
-        raise StoredFileError(
-            f"{option} {text} was given, but there is neither such a file nor such a column; give "
-            "the path of a file with one name per line, or names separated by commas."
-        )
-    return [name.strip() for name in text.split(",") if name.strip()]
+    lines = text.split(",")
+    if Path(text).is_file():
+        lines = options.read_lines(Path(text), "name", option)
+    return [name.strip() for name in lines if name.strip()]
 
 
 def _links_sheet(graph: Any, top: int) -> tuple[Sheet, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import os
 import re
@@ -19,31 +18,14 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import (
-    InvalidInputError,
-    MissingExtraError,
-    SketchlassoError,
-    StoredFileError,
-)
-from sketchlasso.interfaces.commands.screen import Report, Sheet
+from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.interfaces.commands.screen import Report, Sheet, facts_of
 from sketchlasso.storage import replacing
 
 TEXT = (".csv", ".tsv", ".tab")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 PICTURES = (".png", ".svg", ".pdf")
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*)?([eE][-+]?\d+)?")
-CREATOR = "sketchlasso"  # in the metadata of pictures
-# What pictures and graphs that sketchlasso wrote have near their beginning.
-OWN_MARKS = (CREATOR.encode(), b'attr.name="rule"', b'title="sign"', b'{"rule": ')
-# Columns by which its tables are known.
-OWN_HEADS = (
-    {"alpha", "intercept"},
-    {"prediction"},
-    {"feature", "estimate", "standard_error"},
-    {"feature", "frequency", "selected"},
-    {"source", "target", "weight", "sign"},
-)
-
 GraphFile = Annotated[
     Path,
     "The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only).",
@@ -103,21 +85,16 @@ class PlotOptions:
         """Write the figure of axes, completely or not at all, and close it."""
         assert self.plot is not None
         kind = self.plot.suffix[1:].lower()
-        mark = {"Software" if kind == "png" else "Creator": CREATOR}
         with replacing(self.plot) as file:
-            axes.figure.savefig(file, format=kind, dpi=self.dpi, metadata=mark)
+            axes.figure.savefig(file, format=kind, dpi=self.dpi)
         if "matplotlib.pyplot" in sys.modules:  # it would keep the figure
             sys.modules["matplotlib.pyplot"].close(axes.figure)
 
 
-def check_outputs(
-    written: Mapping[str, Path | None], values: Iterable[Any], force: bool = False
-) -> None:
+def check_outputs(written: Mapping[str, Path | None], values: Iterable[Any]) -> None:
     """Refuse, before the work, files that cannot be written or would replace what is read.
 
-    `values` are all other arguments. Folders and patterns among them stand for the files that they
-    lead to, and text for the file of this name if there is one. Files that sketchlasso did not
-    write are replaced only by `force`.
+    `values` are all other arguments; folders and patterns stand for the files they lead to.
     """
     read: set[str] = set()
     for value in values:
@@ -139,30 +116,6 @@ def check_outputs(
                 "name."
             )
         read.add(str(target))
-        if not (force or _own(path)):
-            raise InvalidInputError(
-                f"{path} exists and was not written by this command; choose another name, or give "
-                "--force to replace it."
-            )
-
-
-def _own(path: Path) -> bool:
-    """Return whether a path is free, or of a file that sketchlasso wrote, by how it begins."""
-    if path.is_dir():
-        return (path / "topics.json").exists() or not any(path.iterdir())
-    if not path.is_file() or path.stat().st_size == 0:
-        return True
-    try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
-            content = file.read(-1 if path.suffix.lower() == ".pdf" else 4096)
-        first = content.partition(b"\n")[0].decode(errors="replace").strip()
-        heading = set(first.replace('"', "").replace("\t", ",").split(","))
-        if any(mark in content for mark in OWN_MARKS) or any(h <= heading for h in OWN_HEADS):
-            return True
-        sl.io.stored_info(path)
-    except (SketchlassoError, OSError, EOFError):
-        return False
-    return True
 
 
 def _numbers(values: Any) -> Any:
@@ -227,27 +180,15 @@ def check_graph_file(output: Path, communities: bool) -> None:
         )
 
 
-def write_graph(
-    graph: Any, output: Path, communities: bool, seed: int, *, noun: str, verb: str
-) -> Report:
-    """Write a graph, with its communities if asked; report its size and the communities.
-
-    A node is called a `noun`, and linked if it `verb` the other.
-    """
-    nodes, links = "words" if noun == "word" else "nodes", dict(graph.degree)
-    alone = sum(number == 0 for number in links.values())
-    either = "either" if graph.graph["rule"] == "or" else "each"
+def write_graph(graph: Any, output: Path, communities: bool, seed: int) -> Report:
+    """Write a graph, with its communities if asked; report its size and the communities."""
+    links = dict(graph.degree)
     data: dict[str, Any] = {
         "rule": graph.graph["rule"],
-        f"n_{nodes}": len(graph),
+        "n_nodes": len(graph),
         "n_links": len(graph.edges),
-        "n_isolated": alone,
-        "communities": None,
+        "n_isolated": sum(number == 0 for number in links.values()),
     }
-    facts: tuple[tuple[str, str], ...] = (
-        (f"{noun}s", f"{len(graph)}, {alone} of them without links"),
-        ("links", f"{len(graph.edges)}, if {either} {noun} {verb} the other"),
-    )
     sheets: tuple[Sheet, ...] = ()
     if communities:
         members: dict[int, list[str]] = {}
@@ -255,14 +196,10 @@ def write_graph(
             graph.nodes[name]["community"] = number
             if number >= 0:
                 members.setdefault(number, []).append(name)
-        found: list[dict[str, Any]] = [
-            {"size": len(inside), nodes: sorted(inside, key=links.__getitem__, reverse=True)[:8]}
-            for _, inside in sorted(members.items())
-        ]
-        data["communities"] = found
-        facts = (*facts, ("communities", str(len(found))))
-        rows = tuple((one["size"], ", ".join(one[nodes])) for one in found[:12])
-        title = f"{len(rows)} of {len(found)} communities, the most linked {nodes} of each"
-        sheets = (Sheet(title, (nodes, "such as"), rows),)
+        most = [sorted(members[k], key=links.__getitem__, reverse=True) for k in sorted(members)]
+        data["communities"] = [{"size": len(names), "nodes": names[:8]} for names in most]
+        rows = tuple((len(names), ", ".join(names[:8])) for names in most[:12])
+        title = f"{len(rows)} of {len(most)} communities, the most linked nodes of each"
+        sheets = (Sheet(title, ("nodes", "such as"), rows),)
     sl.graphs.write_graph(output, graph)
-    return Report(data, facts=facts, sheets=sheets)
+    return Report(data, facts_of(data), sheets)

@@ -68,10 +68,8 @@ def path(
     seconds = perf_counter() - start
     is_empty = not np.any(found.models.n_nonzero)
     if is_empty:
-        warnings.warn(
-            sl.errors.EmptyModelWarning("no feature is used at any of these penalties"),
-            stacklevel=2,
-        )
+        words = "no feature is used at any of these penalties"
+        warnings.warn(sl.errors.EmptyModelWarning(words), stacklevel=2)
     targets, *rest = found.alphas.shape
     several = {"response": np.repeat(np.arange(1, targets + 1), np.prod(rest))}
     columns = {

@@ -17,8 +17,15 @@ from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import model_words, response_names
 from sketchlasso.interfaces.commands.outputs import TableOptions, as_csv
-from sketchlasso.interfaces.commands.scoring import model_scores, score_facts, score_values
-from sketchlasso.interfaces.commands.screen import Note, Report, Screen, Sheet, label, short
+from sketchlasso.interfaces.commands.scoring import Score, model_scores, score_facts, score_values
+from sketchlasso.interfaces.commands.screen import (
+    Note,
+    Report,
+    Screen,
+    facts_of,
+    label,
+    sheet_of,
+)
 
 # Up to this relative gap the bound itself shows how good a model is.
 CONCLUSIVE = 0.01
@@ -54,114 +61,116 @@ def predict(
     They are scored as well if FILE holds the target. By default predictions alone go to stdout, one
     per line.
     """
-    if data.impute not in (None, "drop"):
+    if data.impute in ("mean", "median"):
         raise InvalidInputError(
             f"--impute {data.impute} does not apply to predict, which fills missing values as the "
             "fit did; leave it out, or give --impute drop to leave their rows out."
         )
     copied = [name.strip() for listed in columns or () for name in listed.split(",")]
     copied = [*([] if id is None else [id]), *copied]
-    if copied and str(file[0]) == "-":
-        raise InvalidInputError(
-            "--id and --columns read the input a second time, which standard input does not allow; "
-            "give a file."
-        )
     estimator, given = _read_both(model, file, data, predicting=True, unused=copied)
     if interval is not None and not hasattr(estimator, "calibration_"):
         raise InvalidInputError(
             f"--interval was given, but {model} was saved without a calibration; fit it to a "
             "target of numbers with --calibrate jackknife+ (fit) or --calibrate cv+ (cv)."
         )
-    beside: dict[str, Any] = {}
-    if copied:
-        texts = sl.io.read_text_columns(file, copied, **data.text_layout())
-        beside = {name: _plain(np.array(cells)[given.rows]) for name, cells in texts.items()}
+    beside = _copied(file, data, copied, given.rows)
     with screen.watching("predicting") as watch, at_work(given, data, watch):
-        report, predicted = _predicted(estimator, given, interval)
-    numbers = {"row": given.rows + 1} if id is None else {}
-    if table.output is not None:
-        return replace(report, outcome=table.write({**numbers, **beside, **predicted}))
-    if report.data.get("scores"):  # only predictions go to stdout
-        scores = [" ".join(fact) for fact in report.facts[: len(report.data["scores"])]]
-        warnings.warn(f"{', '.join(scores)} on these rows", Note, stacklevel=2)
-    left_out = len(given.rows) and given.rows[-1] != len(given.rows) - 1
-    shown = {name: part for name, part in predicted.items() if not name.startswith("decision")}
-    lines = {**(numbers if left_out else {}), **beside, **shown}
-    ids = {} if id is None else {"ids": next(iter(beside.values()))}
-    return replace(report, data={**report.data, **ids}, outcome=as_csv(lines, header=header))
-
-
-def _plain(texts: Any) -> Any:
-    """Return text (m,) as whole numbers, if all of it is."""
-    whole = all(text.isdecimal() and (text == "0" or text[0] != "0") for text in texts)
-    return texts.astype(np.int64) if whole and max(map(len, texts)) < 19 else texts
-
-
-def _predicted(
-    estimator: Model, given: Given, interval: float | None
-) -> tuple[Report, dict[str, Any]]:
-    """Return a report without scores on stdout, and the columns (m,) to write."""
-    predictions = estimator.predict(given.X)
-    if predictions.dtype == object:
-        predictions = predictions.astype(str)  # labels of a data frame are text in objects
+        parts = _predictions(estimator, given)
+        document: dict[str, Any] = {"n_samples": len(given.rows)}
+        if interval is not None:
+            ends = estimator.predict_interval(given.X, interval)
+            document["interval"] = _interval_data(estimator, ends, given.y, interval)
+            parts |= {"lower": ends[..., 0], "upper": ends[..., 1]}
     is_empty = not np.any(getattr(estimator, "coef_", True))
     if is_empty:
-        warnings.warn(
-            sl.errors.EmptyModelWarning("the model uses no feature, so it predicts a constant"),
-            stacklevel=2,
-        )
-    document: dict[str, Any] = {"n_samples": len(predictions), "predictions": predictions}
-    facts: list[tuple[str, str]] = []
-    if given.y is not None and given.y.shape == predictions.shape:
-        scores = model_scores(estimator, given, predictions)
-        scores = {name: one for name, one in scores.items() if not np.isnan(one.value)}
-        facts += score_facts(scores)
+        words = "the model uses no feature, so it predicts a constant"
+        warnings.warn(sl.errors.EmptyModelWarning(words), stacklevel=2)
+    scores = _known_scores(estimator, given, parts["prediction"])
+    if scores:
         document["scores"] = score_values(scores)
-    facts += [("data", given.words()), ("model", model_words(estimator))]
-    columns: dict[str, Any] = {}
-    if hasattr(estimator, "classes_"):
-        decision = estimator.decision_function(given.X).reshape(len(predictions), -1)
-        several = decision.shape[1] > 1
-        names = [f"decision {label(c)}" for c in estimator.classes_] if several else ["decision"]
-        columns = {**dict(zip(names, decision.T, strict=True)), "prediction": predictions}
-    else:
-        parts = {"prediction": predictions}
-        if interval is not None:
-            parts |= _intervals(estimator, given, interval, document, facts)
-        count = 1 if predictions.ndim == 1 else predictions.shape[1]
-        for t in range(count):
-            for name, values in parts.items():
-                numbered = f"{name} {t + 1}" if count > 1 else name
-                columns[numbered] = values.reshape(len(values), -1)[:, t]
-    return Report(document, facts=tuple(facts), fell_short=is_empty), columns
+    facts = score_facts(scores)
+    predicted = _one_column_each(parts, getattr(estimator, "classes_", None))
+    numbers = {"row": given.rows + 1} if id is None else {}
+    if table.output is not None:
+        outcome = table.write({**numbers, **beside, **predicted})
+    else:  # only predictions go to stdout
+        if scores:
+            words = ", ".join(" ".join(fact) for fact in facts)
+            warnings.warn(f"{words} on these rows", Note, stacklevel=2)
+        numbers = numbers if np.any(np.diff(given.rows, prepend=-1) > 1) else {}
+        shown = {name: part for name, part in predicted.items() if not name.startswith("decision")}
+        outcome = as_csv({**numbers, **beside, **shown}, header=header)
+    return Report(
+        {**document, "predictions": parts["prediction"], **({"ids": beside[id]} if id else {})},
+        facts=(
+            *facts,
+            ("data", given.words()),
+            ("model", model_words(estimator)),
+            *facts_of(document.get("interval", {})),
+        ),
+        outcome=outcome,
+        fell_short=is_empty,
+    )
 
 
-def _intervals(
-    estimator: Any,
-    given: Given,
-    level: float,
-    document: dict[str, Any],
-    facts: list[tuple[str, str]],
+def _copied(
+    file: list[Path], data: options.DataOptions, names: list[str], rows: Any
 ) -> dict[str, Any]:
-    """Return the ends of intervals; report their method and width, and coverage if y is known."""
-    ends = estimator.predict_interval(given.X, level)
-    method = estimator.calibration_.method
-    count = len(estimator.calibration_.targets[0].residuals)
+    """Return columns of the input as text, at some rows."""
+    if names and str(file[0]) == "-":
+        raise InvalidInputError(
+            "--id and --columns read the input a second time, which standard input does not allow; "
+            "give a file."
+        )
+    texts = sl.io.read_text_columns(file, names, **data.text_layout()) if names else {}
+    return {name: np.array(cells)[rows] for name, cells in texts.items()}
+
+
+def _predictions(estimator: Any, given: Given) -> dict[str, Any]:
+    """Return predictions, and for classes what decided them."""
+    predictions = estimator.predict(given.X)
+    if not hasattr(estimator, "classes_"):
+        return {"prediction": predictions}
+    if predictions.dtype == object:
+        predictions = predictions.astype(str)  # labels of a data frame are text in objects
+    return {"prediction": predictions, "decision": estimator.decision_function(given.X)}
+
+
+def _known_scores(estimator: Model, given: Given, predictions: Any) -> dict[str, Score]:
+    """Return the scores of predictions that are defined, if the data hold the target."""
+    if given.y is None or given.y.shape != predictions.shape:
+        return {}
+    scores = model_scores(estimator, given, predictions)
+    return {name: score for name, score in scores.items() if not np.isnan(score.value)}
+
+
+def _one_column_each(parts: dict[str, Any], classes: Any) -> dict[str, Any]:
+    """Return parts (m,) or (m, t) as named columns (m,), numbered or with the names of classes."""
+    columns: dict[str, Any] = {}
+    for name, values in parts.items():
+        if values.ndim == 1:
+            columns[name] = values
+            continue
+        numbers = range(1, values.shape[1] + 1) if classes is None else map(label, classes)
+        columns |= {f"{name} {k}": part for k, part in zip(numbers, values.T, strict=True)}
+    return columns
+
+
+def _interval_data(estimator: Any, ends: Any, y: Any, level: float) -> dict[str, Any]:
+    """Describe intervals (m, 2) or (m, t, 2), with their coverage of the responses if known."""
     lower, upper = ends[..., 0], ends[..., 1]
+    count = len(estimator.calibration_.targets[0].residuals)
     width = float(np.median(upper - lower))
     if not np.isfinite(width):
         raise InvalidInputError(
             f"--interval {level:g} was given, but the {count} rows of the calibration support "
             f"{count / (count + 1):.4g} at most; give that or less, or calibrate on more rows."
         )
-    words = f"{level:g} by {method} from {count} rows, median width {width:.4g}"
-    facts.append(("intervals", words))
-    document["interval"] = {"level": level, "method": method, "lower": lower, "upper": upper}
-    if given.y is not None and given.y.ndim == lower.ndim:
-        inside = float(np.mean((lower <= given.y) & (given.y <= upper)))
-        facts.append(("coverage", f"{inside:.4f} of the responses are inside"))
-        document["interval"]["coverage"] = inside
-    return {"lower": lower, "upper": upper}
+    data = {"level": level, "method": estimator.calibration_.method, "median_width": width}
+    if y is not None and y.shape == lower.shape:
+        data["coverage"] = float(np.mean((lower <= y) & (y <= upper)))
+    return {**data, "lower": lower, "upper": upper}
 
 
 def certify(
@@ -196,7 +205,7 @@ def certify(
 
         scales = StandardScaler(with_mean=False).fit(given.X).scale_
         factor = scales * (1.0 if factor is None else np.asarray(factor))
-    found = sl.certify(
+    proof = sl.certify(
         given.X,
         y,
         np.atleast_2d(estimator.coef_),
@@ -205,33 +214,31 @@ def certify(
         fit_intercept=estimator.fit_intercept,
         positive=estimator.positive,
     )
-    same = facts["fingerprint"] == sl.engine.fingerprint(given.X)
-    worst = float(found.relative_gap.max())
+    worst = float(proof.relative_gap.max())
     columns = {
         "alpha": np.atleast_1d(estimator.alpha_),
-        "objective": found.primal,
-        "lower_bound": found.dual,
-        "relative_gap": found.relative_gap,
+        "objective": proof.primal,
+        "lower_bound": proof.dual,
+        "relative_gap": proof.relative_gap,
     }
-    names = map(short, response_names(estimator, given.target_name or "target"))
-    rows = tuple(zip(names, *(map(float, part) for part in columns.values()), strict=True))
-    heads = ("response", *(name.replace("_", " ") for name in columns))
-    proven = [("proven", f"no other coefficients are better by more than {100 * worst:.2g} %")]
+    proven = f"no other coefficients are better by more than {100 * worst:.2g} %"
     if worst > CONCLUSIVE:
-        proven = [
-            ("proven", "the optimum is between the lower bound and the objective"),
-            (
-                "note",
-                "the bound is conservative, and a model of a sketch is usually far closer to the "
-                "optimum; fit with --sketch none to close the gap",
-            ),
-        ]
+        proven = (
+            "the optimum is between the lower bound and the objective; the bound is conservative, "
+            "and a model of a sketch is usually far closer; fit with --sketch none to close the gap"
+        )
     if estimator.relaxed:
-        proven.append(("note", "relaxed coefficients minimise another objective"))
+        proven += "; relaxed coefficients minimise another objective"
+    same = facts["fingerprint"] == sl.engine.fingerprint(given.X)
+    names = response_names(estimator, given.target_name or "target")
+    listed = [("response", names), *((name.replace("_", " "), columns[name]) for name in columns)]
     return Report(
-        data={"same_data": same, **columns},
-        facts=(("data", given.words() + ("" if same else " (not those of the fit)")), *proven),
-        sheets=(Sheet("full problem", heads, rows),),
+        {"same_data": same, **columns},
+        facts=(
+            ("data", given.words() + ("" if same else " (not those of the fit)")),
+            ("proven", proven),
+        ),
+        sheets=sheet_of("full problem", listed, range(len(names))),
         fell_short=worst > tol,
     )
 
@@ -250,27 +257,26 @@ def _read_both(
     `unused` are no features where columns are taken as they stand.
     """
     facts, estimator = sl.io.stored_info(model).facts, sl.load_model(model)
-    names, encoding = facts["feature_names"], None
+    names, target = facts["feature_names"], facts["target_name"]
+    roles: dict[str, Any] = {}
     if facts.get("encoding") is not None:
-        encoding = sl.io.Encoding.from_json(facts["encoding"])
+        roles["encoding"] = sl.io.Encoding.from_json(facts["encoding"])
     elif names is not None:
-        encoding = sl.io.Encoding.of_numbers(names)
-    if predicting and encoding is not None:
-        encoding = _used_columns(encoding, estimator)
-    if names is not None and encoding is not None and data.in_blocks:
+        roles["encoding"] = sl.io.Encoding.of_numbers(names)
+    if predicting and roles:
+        roles["encoding"] = _used_columns(roles["encoding"], estimator)
+    if names is not None and data.in_blocks:
         others = [name for name in unused or () if name not in names]
         data = replace(data, drop=[*(data.drop or ()), *others])
-    roles: dict[str, Any] = {} if encoding is None else {"encoding": encoding}
-    target = facts["target_name"]
+    named = {"target": target}
     if target is None or names is None or data.names_target or target in (data.drop or ()):
+        named = {}
+    try:
+        given = read_given(files, data, **named, **roles)
+    except InvalidInputError as problem:
+        if not named or problem.parameter != "target":
+            raise
         given = read_given(files, data, **roles)
-    else:
-        try:
-            given = read_given(files, data, target=target, **roles)
-        except InvalidInputError as problem:
-            if problem.parameter != "target":
-                raise
-            given = read_given(files, data, **roles)
     return estimator, _aligned(estimator, given, facts, model)
 
 

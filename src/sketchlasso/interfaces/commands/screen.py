@@ -62,6 +62,15 @@ def sheet_of(title: str, columns: Sequence[tuple[str, Any]], places: Any) -> tup
     return (Sheet(title, tuple(heading for heading, _ in columns), rows),) if rows else ()
 
 
+def facts_of(data: dict[str, Any]) -> Facts:
+    """Return the single values of a document for people, without those that are unknown."""
+    return tuple(
+        (name.removeprefix("n_").replace("_", " "), short(value))
+        for name, value in data.items()
+        if isinstance(value, str | int | float | np.generic | Path)
+    )
+
+
 @dataclass(frozen=True)
 class Report:
     """The outcome of a command."""

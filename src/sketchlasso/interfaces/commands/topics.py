@@ -13,7 +13,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands import options
 from sketchlasso.interfaces.commands.images import Positive, TopicModel
-from sketchlasso.interfaces.commands.screen import Facts, Report, Screen, Sheet, counted
+from sketchlasso.interfaces.commands.screen import Report, Screen, Sheet, counted, facts_of
 from sketchlasso.interfaces.exports import export_topics, topic_data
 
 COLUMNS = ("topic", "label", "words", "documents", "stable", "such as")
@@ -105,43 +105,29 @@ def fit(
             device=device,
         ).fit(found)
     imager.save(output)
-    seconds = perf_counter() - start
-    return Report(
-        {"words_before": found.shape[1], "seconds": seconds, **model_data(imager)},
-        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}")),
-        closing=f"try: sketchlasso topics list {output}",
-    )
+    data = {
+        "words_before": found.shape[1],
+        **model_data(imager),
+        "seconds": perf_counter() - start,
+    }
+    return Report(data, facts_of(data), closing=f"try: sketchlasso topics list {output}")
 
 
 def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:
-    """Describe an imager for machines."""
+    """Describe an imager, its corpus and its settings."""
     documents, words = imager.corpus_.shape
     return {
+        "source": imager.corpus_.source or "(unnamed)",
         "n_documents": documents,
         "n_words": words,
-        "source": imager.corpus_.source,
-        "corpus_settings": dict(imager.corpus_.settings),
+        **imager.corpus_.settings,
+        "rank": imager.sketch_.rank,
+        "sketch_radius": imager.sketch_.radius,
         "settings": {
             name: str(value) if name == "radius" else value
             for name, value in imager.get_params().items()
         },
-        "rank": imager.sketch_.rank,
-        "sketch_radius": imager.sketch_.radius,
     }
-
-
-def corpus_facts(imager: sl.topics.TopicImager) -> Facts:
-    """Describe what an imager was made of, and how."""
-    documents, words = imager.corpus_.shape
-    kept = imager.corpus_.settings
-    how = f"{imager.weighting}{', columns scaled' if imager.scale else ''}"
-    return (
-        ("corpus", imager.corpus_.source or "(unnamed)"),
-        ("documents", f"{documents}, {kept['empty_documents']} of them without a word"),
-        ("words", f"{words}, each in {counted(kept['min_documents'], 'document')} or more"),
-        ("weighting", how),
-        ("sketch", f"rank {imager.sketch_.rank}, radius of images: {imager.radius}"),
-    )
 
 
 @dataclass(frozen=True)
