@@ -1,14 +1,10 @@
-"""The command line under bad conditions: hostile words and links."""
-
-import sys
+"""The command line under bad conditions: hostile words."""
 
 import numpy as np
-import pytest
 
 from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 # Clears the terminal, and rings, and goes back; as one byte; and turns the direction.
 HOSTILE = "a\x1b[2J\x07\r\x9b2J\u202eb"
 ESCAPED = r"a\x1b[2J\x07\r\x9b2J\u202eb"

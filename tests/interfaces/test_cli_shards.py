@@ -83,7 +83,7 @@ def test_a_single_file_within_a_budget(call, parts):
     said = call("fit X.npy --target 1 --memory lots", code=2).stderr
     assert "memory must be a positive number of bytes, not 'lots'" in said
     said = call("fit houses --memory 17kB", code=2).stderr
-    assert "cannot be read within the memory of 17kB" in said
+    assert "cannot be read within" in said
 
 
 def test_a_scheduler_that_does_not_answer(call, parts, monkeypatch):
@@ -117,4 +117,4 @@ def test_several_tables_are_read_as_one(call, tmp_path):
     parts = answer(call("fit part-*.csv -t y --impute mean --alpha 0.1 --json"))
     assert parts["coefficients"] == whole["coefficients"] and parts["n_samples"] == 40
     said = call("fit all.csv -t y --memory 1MB", 2).stderr
-    assert "data are read in blocks from npz, npy, parquet files" in said
+    assert "the files are csv" in said
