@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         cross_validate,
         leave_one_out,
         sqrt_lasso_path,
-        tidy_table,
     )
     from sketchlasso.sketches import Sketch, extend_sketch, load_sketch, sketch
     from sketchlasso.solvers import Progress, Settings, Solution, Status, solve
@@ -85,7 +84,6 @@ __all__ = [
     "solve",
     "splitter_rows",
     "sqrt_lasso_path",
-    "tidy_table",
     "topics",
 ]
 

@@ -12,10 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sketchlasso.data import MatrixLike
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.base import LinearModel, Scored, keep_fits
-from sketchlasso.estimators.blocks import map_rows, validated
-from sketchlasso.estimators.callbacks import reported
-from sketchlasso.estimators.fit import Prepared
+from sketchlasso.estimators.base import LinearModel, Scored, map_rows, reported, validated
+from sketchlasso.estimators.fit import Prepared, keep_fits, prepare_fit
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
@@ -72,12 +70,13 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         One target, +1 for the second class, where there are two; else one per class, against
         the rest.
         """
+        model: Any = self
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         count = len(self.classes_)
         ours = np.arange(1, 2) if count == 2 else np.arange(count)
         signs = np.where(codes[:, None] == ours, 1.0, -1.0)
-        data = self._prepared(X, signs, sample_weight)
+        data = prepare_fit(model, X, signs, sample_weight)
         if count < 2 or data.constant_responses(fit_intercept=True).all():
             label = self.classes_[codes[data.rows[:1]]].tolist()[0]
             raise InvalidInputError(

@@ -28,12 +28,12 @@ from sketchlasso.errors import (
     InaccurateWarning,
     InvalidInputError,
 )
-from sketchlasso.estimators.blocks import in_memory
-from sketchlasso.estimators.callbacks import Watcher
+from sketchlasso.estimators.base import Watcher, in_memory
 from sketchlasso.estimators.parameters import (
     Parameters,
     PenaltySearch,
     Radii,
+    check_parameters,
     ready_sketch,
     settings_of,
     terms_of,
@@ -145,6 +145,31 @@ class Prepared:
             return sketch
         given = DataMatrix.of(in_units(self.X, 1.0 / self.x_unit))
         return sketch.rescaled(self.x_unit, given.fingerprint())
+
+
+def prepare_fit(
+    model: Parameters, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> Prepared:
+    """Data ready to be fitted; checks the parameters, and sets standardized_ and scale_."""
+    check_parameters(model, X.shape[1])
+    if isinstance(X, BlockMatrix) and model.sketch is None:
+        raise InvalidInputError(
+            "sketch=None was given, but it solves the full problem, which needs X in memory, "
+            "and X is in blocks; leave it out, or pass an array or a sparse matrix."
+        )
+    ready = ready_sketch(model)
+    data = prepare(
+        X,
+        y,
+        sample_weight,
+        model.standardize,
+        ready,
+        fit_intercept=bool(model.fit_intercept),
+        single=ready is not None or sketch_method(model, X) is not None,
+    )
+    fitted: Any = model
+    fitted.standardized_, fitted.scale_ = data.scales is not None, data.scales
+    return data
 
 
 def prepare(
@@ -455,6 +480,24 @@ def refit_on_support(
     relaxed = np.zeros_like(coef)
     relaxed[support], intercept = Refitter(data.X, weights, support, terms).refit(y, support)
     return relaxed, intercept
+
+
+def keep_fits(estimator: Any, fits: Sequence[Fitted], data: Prepared, single: bool) -> None:
+    """Write the fitted attributes; those of a single response without their first axis."""
+    order = np.argsort(np.concatenate([columns for columns, _ in fits]))
+    # Attributes of some fits only.
+    for name in ("penalised_coef", "penalised_intercept", "loadings"):
+        estimator.__dict__.pop(f"{name}_", None)
+    for name in fits[0][1]:
+        values = np.concatenate([fit[name] for _, fit in fits])[order]
+        setattr(estimator, f"{name}_", values[0] if single else values)
+    estimator.n_iter_ = int(np.max(estimator.n_iter_))
+    deviations = data.scales
+    if deviations is None and not data.in_blocks:
+        deviations = column_scales(data.X, data.row_weights) * data.x_unit
+    if deviations is not None:
+        deviations = np.where(np.atleast_2d(estimator.coef_).any(axis=0), deviations, 0.0)
+    estimator.feature_std_ = deviations
 
 
 def empty_models(fit: Attributes) -> BoolArray:

@@ -13,9 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows
 from sketchlasso.errors import EmptyModelWarning, InvalidInputError, unaccepted
-from sketchlasso.estimators.base import LinearModel
-from sketchlasso.estimators.blocks import linear_values, validated
-from sketchlasso.estimators.callbacks import Watcher, reporter
+from sketchlasso.estimators.base import LinearModel, Watcher, linear_values, reporter, validated
 from sketchlasso.estimators.fit import Prepared, prepare, sketch_method
 from sketchlasso.estimators.parameters import (
     PenaltySearch,
@@ -29,7 +27,7 @@ from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results.intervals import check_level, plus_intervals, split_intervals
 from sketchlasso.results.left_out import FINE, left_out_models
-from sketchlasso.results.models import LinearModels
+from sketchlasso.results.path import LinearModels
 from sketchlasso.solvers import Progress
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import not_warning_of

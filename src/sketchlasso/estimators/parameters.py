@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from sketchlasso.errors import unaccepted
-from sketchlasso.estimators.callbacks import Watcher
+from sketchlasso.estimators.base import Watcher
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms

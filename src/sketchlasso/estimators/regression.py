@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from sketchlasso.data import MatrixLike
-from sketchlasso.estimators.base import Scored, keep_fits
-from sketchlasso.estimators.blocks import validated
-from sketchlasso.estimators.callbacks import reported
-from sketchlasso.estimators.fit import Prepared
+from sketchlasso.estimators.base import Scored, reported, validated
+from sketchlasso.estimators.fit import Prepared, keep_fits, prepare_fit
 from sketchlasso.estimators.intervals import PredictionIntervals, row_keys
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, parameters_of
 from sketchlasso.estimators.rigorous import fit_responses
@@ -43,7 +41,8 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
         return validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
 
     def _prepared(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Prepared:
-        data = super()._prepared(X, y, sample_weight)
+        model: Any = self
+        data = prepare_fit(model, X, y, sample_weight)
         self._weighted = sample_weight is not None
         self._row_keys = row_keys(X, np.asarray(y, dtype=np.float64))
         # Residuals of an earlier fit do not belong to this one.

@@ -15,7 +15,7 @@ import numpy as np
 
 from sketchlasso.data.transform import column_scales, robust_scales
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.callbacks import Watcher, reporter
+from sketchlasso.estimators.base import Watcher, reporter
 from sketchlasso.estimators.fit import (
     Attributes,
     Fitted,

@@ -12,8 +12,7 @@ from scipy import sparse
 from sketchlasso.cluster import active_engine
 from sketchlasso.data import as_rows
 from sketchlasso.errors import GridEdgeWarning, unaccepted
-from sketchlasso.estimators.blocks import in_memory
-from sketchlasso.estimators.callbacks import Watcher, reporter
+from sketchlasso.estimators.base import Watcher, in_memory, reporter
 from sketchlasso.estimators.fit import (
     Attributes,
     Fitted,
@@ -33,7 +32,6 @@ from sketchlasso.linalg.threads import map_items, thread_count
 from sketchlasso.problem.terms import check_alphas
 from sketchlasso.results.choices import Choice, CrossValidation
 from sketchlasso.results.path import Grid
-from sketchlasso.results.progress import SharedProgress
 from sketchlasso.results.radius import RadiusPolicy
 from sketchlasso.results.refits import refitted
 from sketchlasso.results.scores import SCORES, Metric
@@ -41,6 +39,7 @@ from sketchlasso.results.search import search
 from sketchlasso.results.sketched import fold_bases
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.response import RowsBase
+from sketchlasso.solvers.settings import SharedProgress
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 

@@ -12,8 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import MatrixLike
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated, validated_rows
-from sketchlasso.estimators.callbacks import CallbackSupport, reported
+from sketchlasso.estimators.base import (
+    ACCEPTED,
+    CallbackSupport,
+    map_rows,
+    reported,
+    validated,
+    validated_rows,
+)
 from sketchlasso.sketches import Sketch, SketchMethod, sketch
 from sketchlasso.types import FloatArray
 

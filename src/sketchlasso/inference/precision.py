@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sketchlasso.data.validate import refuse_masked
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError, UnusableColumnsError, unaccepted
-from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_if_interrupted
+from sketchlasso.estimators.base import Watcher, count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Rule, graph_of, join_directions
 from sketchlasso.inference.checks import (
     check_enough_rows,

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sketchlasso.data import BlockMatrix, as_rows
 from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
-from sketchlasso.estimators.blocks import validated
-from sketchlasso.estimators.callbacks import CallbackSupport, Watcher, reported, reporter
+from sketchlasso.estimators.base import CallbackSupport, Watcher, reported, reporter, validated
 from sketchlasso.estimators.fit import prepare
 from sketchlasso.estimators.parameters import check_values
 from sketchlasso.inference.checks import check_enough_rows, copied_columns, listed

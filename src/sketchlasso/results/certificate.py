@@ -36,7 +36,6 @@ from sketchlasso.problem.full_problem import (
     unit,
 )
 from sketchlasso.problem.terms import Terms, check_nonnegative
-from sketchlasso.results.models import fitted_values
 from sketchlasso.types import FloatArray, IntArray
 
 # Relative gap that is not worth improving.
@@ -130,7 +129,7 @@ def certify(
     view = FullView(entries, weights, terms.fit_intercept)
     with np.errstate(all="ignore"):  # overflow is an error below, not a warning
         shifted = centre(target, weights)[0] if terms.fit_intercept else target
-        residual = view.scale(shifted - fitted_values(entries, rows))
+        residual = view.scale(shifted - BlockMatrix.of(entries) @ rows.T)
         costs = np.abs(rows.data) * np.where(rows.data == 0, 0.0, factor[rows.indices])
         owner = np.repeat(np.arange(len(alphas)), np.diff(rows.indptr))
         l1 = np.bincount(owner, weights=costs, minlength=len(alphas)).astype(np.float64)

@@ -9,8 +9,7 @@ import numpy as np
 
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.instances import RowSets
-from sketchlasso.results.models import LinearModels
-from sketchlasso.results.path import Path
+from sketchlasso.results.path import LinearModels, Path
 from sketchlasso.results.radius import RadiusPolicy
 from sketchlasso.results.reprs import Screen, Shown, search_screen
 from sketchlasso.results.scores import SCORES, Metric, averaged_predictions

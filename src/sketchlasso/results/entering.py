@@ -9,8 +9,8 @@ from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import map_items, single_blas_thread
 from sketchlasso.problem.terms import alpha_grid
 from sketchlasso.results.path import Grid, Problem
-from sketchlasso.results.progress import SharedProgress
 from sketchlasso.solvers import Progress
+from sketchlasso.solvers.settings import SharedProgress
 from sketchlasso.types import FloatArray, IntArray
 
 STAGE = 4  # penalties solved before the entered features are counted again

@@ -36,7 +36,7 @@ from sketchlasso.problem.full_problem import (
     lower_bounds,
 )
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.models import LinearModels
+from sketchlasso.results.path import LinearModels
 from sketchlasso.solvers import Progress, Status
 from sketchlasso.solvers.solution import Ledger, warn_of_ending
 from sketchlasso.types import FloatArray, IntArray

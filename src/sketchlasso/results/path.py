@@ -1,4 +1,4 @@
-"""What is to be fitted (`Problem`, `Grid`), and what comes out (`Path`)."""
+"""What is to be fitted (`Problem`, `Grid`), and what comes out (`LinearModels`, `Path`)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import as_responses
+from sketchlasso.data import BlockMatrix, as_responses
 from sketchlasso.errors import unaccepted
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
 from sketchlasso.problem.dual import Bounds
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
 from sketchlasso.results.certificate import FullCertificate, certify
-from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius import RadiusLike, RadiusPolicy, given_radius
 from sketchlasso.results.reprs import Screen, Shown, path_screen
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.solvers.solution import warn_of_ending
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # Points of a grid: numbers of their responses, radii and penalties, each (p,).
 Points: TypeAlias = "tuple[IntArray, IntArray, IntArray]"
@@ -68,6 +67,34 @@ class Grid:
         if isinstance(self.alphas, bool | np.bool_):
             raise unaccepted("alphas", self.alphas, "a number of penalties or a list of them")
         return int(self.alphas) if isinstance(self.alphas, int | np.integer) else None
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModels:
+    """Predictors X v + d, one row per instance, on the original scale of X.
+
+    Attributes
+    ----------
+    coef : csr_array of shape (B, n)
+    intercept : ndarray of shape (B,)
+    """
+
+    coef: SparseRows
+    intercept: FloatArray
+
+    @property
+    def n_nonzero(self) -> IntArray:
+        """Non-zero coefficients (B,) of each instance."""
+        return np.diff(self.coef.indptr).astype(np.intp)
+
+    def of(self, instances: IntArray) -> LinearModels:
+        """The models of some instances."""
+        return LinearModels(self.coef[instances], self.intercept[instances])
+
+    def predict(self, X: Any, instances: IntArray | None = None) -> FloatArray:
+        """Predictions (rows of X, instances)."""
+        models = self if instances is None else self.of(instances)
+        return BlockMatrix.of(X) @ models.coef.T + models.intercept
 
 
 @dataclass(frozen=True, eq=False, repr=False)

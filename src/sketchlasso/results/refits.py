@@ -15,8 +15,7 @@ from scipy import linalg, optimize
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.choices import CrossValidation, judged
-from sketchlasso.results.models import LinearModels
-from sketchlasso.results.path import Problem
+from sketchlasso.results.path import LinearModels, Problem
 from sketchlasso.results.scores import Metric, held_out_scores
 from sketchlasso.types import FloatArray, IntArray
 

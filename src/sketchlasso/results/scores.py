@@ -18,7 +18,7 @@ from sketchlasso.data.blocks import split_rows
 from sketchlasso.data.entries import CHUNK, Stacked, dense_product
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.instances import RowSets
-from sketchlasso.results.models import LinearModels
+from sketchlasso.results.path import LinearModels
 from sketchlasso.types import FloatArray, IntArray
 
 Metric: TypeAlias = Literal["mse", "mae", "r2", "accuracy", "f1", "auc"]

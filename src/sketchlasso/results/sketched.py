@@ -16,21 +16,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sketchlasso.data import BlockMatrix, ColumnTransform
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import (
+    ProblemSet,
     RowSet,
     RowSets,
     all_rows,
     penalty_grid,
     problems_of,
     weighted_rows,
+    weights_of,
 )
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_items
 from sketchlasso.problem.terms import check_alphas, default_ratio
-from sketchlasso.results.models import LinearModels, knows_means, linear_models
-from sketchlasso.results.path import Grid, Path, Points, Problem
-from sketchlasso.results.progress import SharedProgress
+from sketchlasso.results.path import Grid, LinearModels, Path, Points, Problem
 from sketchlasso.results.radius import (
     RadiusPolicy,
     radius_policies,
@@ -41,7 +43,8 @@ from sketchlasso.results.scores import Metric, held_out_scores
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.response import RowsBase, extend_rows, rows_base
 from sketchlasso.solvers import Iterates, Settings, Solution, Status, solve_or_raise
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.solvers.settings import SharedProgress
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # With a realised radius the l2 term shrinks with the penalty, and good penalties are small.
 REALISED_RATIO = 1e-3
@@ -135,6 +138,68 @@ def grid_on(
         radii=np.array(levels),
         rows=problem.all_rows,
     )
+
+
+def linear_models(
+    problems: ProblemSet, coef: SparseRows, transform: ColumnTransform, X: Any
+) -> LinearModels:
+    """Models on the original scale; intercepts from the real training rows of X.
+
+        intercept = mean(y) - mean(X v)    over the training rows, with their weights
+
+    Parameters
+    ----------
+    problems : ProblemSet
+    coef : csr_array of shape (B, n)
+        On the scale of the sketch.
+    transform : ColumnTransform
+        What the sketch did to the columns.
+    X : array, sparse matrix or BlockMatrix of shape (m, n), or None
+        The data that were sketched, neither centred nor scaled. They are not needed for a sketch
+        that centres, on all rows with weights of one.
+    """
+    if X is not None and X.shape != (problems.rows.n_samples, coef.shape[1]):
+        raise InvalidInputError(
+            f"X has shape {X.shape} but the problems were built for "
+            f"({problems.rows.n_samples}, {coef.shape[1]}); pass the X that was sketched"
+        )
+    original = transform.unscale(coef)
+    if knows_means(problems, transform):
+        # Means of all rows are those that the sketch has subtracted.
+        return LinearModels(original, problems.y_mean - transform.shift(original))
+    return LinearModels(original, problems.y_mean - _training_means(problems, original, X))
+
+
+def knows_means(problems: ProblemSet, transform: ColumnTransform) -> bool:
+    """Whether a sketch has the column means that intercepts need, if there are any."""
+    return not problems.fit_intercept or (transform.means is not None and _all_train(problems.rows))
+
+
+def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArray:
+    """Mean (B,) of X v over the training rows of every instance; at most one pass over X."""
+    blocks, sets = BlockMatrix.of(X), problems.rows
+    total = blocks.sum(axis=0)
+    if _all_train(sets):
+        return np.asarray(coef @ (total / len(blocks)))
+    chosen = [
+        (row_set.removed, None) if row_set.weights is None else row_set.training(len(blocks))
+        for row_set in sets
+    ]
+    sums = (blocks.T @ weights_of(chosen, len(blocks))).T
+    means = np.empty(coef.shape[0])
+    for number, instances in enumerate(np.split(np.arange(len(means)), len(sets))):
+        weights, removed = sets[number].weights, sets[number].removed
+        if weights is None:
+            mean = (total - sums[number]) / (len(blocks) - len(removed))
+        else:
+            mean = sums[number] / weights.sum()
+        means[instances] = coef[instances] @ mean
+    return means
+
+
+def _all_train(sets: RowSets) -> bool:
+    """Whether every row set has all rows, each with a weight of one."""
+    return all(row_set.weights is None and len(row_set.removed) == 0 for row_set in sets)
 
 
 class _Part:
@@ -317,7 +382,15 @@ class SketchedPaths:
         self._scales = sketch.column_scales
         self.shape = (len(rows), *self.alphas.shape)
         self._numbers = np.arange(len(rows) * self.alphas.size).reshape(self.shape)
-        self._solved: list[tuple[IntArray, LinearModels, Solution, FloatArray]] = []
+        size = self._numbers.size
+        # What is known of every point; NaN for those that are never solved.
+        self._known: dict[str, Any] = {
+            "n_iter": np.zeros(size, dtype=np.intp),
+            "status": np.full(size, int(Status.LEFT_OUT)),
+            **{name: np.full(size, np.nan) for name in ("primal", "dual", "null", "radius")},
+        }
+        self._intercept, self._seconds = np.full(size, np.nan), 0.0
+        self._coef: list[tuple[IntArray, SparseRows]] = []
 
     def _part(
         self, problem: Problem, settings: Settings, middle: FloatArray, made: SketchedRows
@@ -329,8 +402,14 @@ class SketchedPaths:
         """Models of every row set at some points, row sets slowest."""
         solved = map_items(lambda part: part.solve(at, self.alphas[at]), self._parts, self._threads)
         sets = np.cumsum([len(part.row_sets) for part in self._parts])[:-1]
-        numbers = np.split(self._numbers[:, *at], sets)
-        self._solved += [(own.ravel(), *one) for own, one in zip(numbers, solved, strict=True)]
+        parts = np.split(self._numbers[:, *at], sets)
+        for numbers, (models, found, radius) in zip(map(np.ravel, parts), solved, strict=True):
+            self._coef.append((numbers, models.coef))
+            self._intercept[numbers] = models.intercept
+            self._known["n_iter"][numbers], self._known["radius"][numbers] = found.steps, radius
+            for name in ("primal", "dual", "null", "status"):
+                self._known[name][numbers] = getattr(found, name)
+            self._seconds += found.seconds
         return LinearModels(
             sparse.csr_array(sparse.vstack([models.coef for models, *_ in solved])),
             np.concatenate([models.intercept for models, *_ in solved]),
@@ -361,43 +440,27 @@ class SketchedPaths:
     @property
     def interrupted(self) -> bool:
         """Whether a callback has stopped a solve."""
-        return any((found.status == Status.INTERRUPTED).any() for *_, found, _ in self._solved)
+        return bool((self._known["status"] == Status.INTERRUPTED).any())
 
     def path(self, count: int) -> Path:
         """What was solved of the first `count` penalties."""
         if not self.interrupted:
             self.progress.end()
-        where = np.concatenate([numbers for numbers, *_ in self._solved])
         wanted = self._numbers[..., :count].ravel()
-
-        def spread_out(values: list[Any], unknown: float) -> Any:
-            joined = np.concatenate(values)
-            whole = np.full(self._numbers.size, unknown, dtype=joined.dtype)
-            whole[where] = joined
-            return whole[wanted]
-
-        solutions = [found for *_, found, _ in self._solved]
-        stacked: Any = sparse.vstack([models.coef for _, models, *_ in self._solved])
-        ones = (np.ones(len(where)), (where, np.arange(len(where))))
-        placed = sparse.csr_array(ones, (self._numbers.size, len(where)))[wanted] @ stacked.tocsr()
+        solved = np.concatenate([numbers for numbers, _ in self._coef])
+        row = np.full(self._numbers.size, -1)
+        row[solved] = np.arange(len(solved))
+        # Points that were never solved have the row of zeros at the end.
+        empty = sparse.csr_array((1, self._problem.X.shape[1]))
+        stacked: Any = sparse.vstack([*(coef for _, coef in self._coef), empty], format="csr")
         return Path(
-            models=LinearModels(
-                sparse.csr_array(placed),
-                spread_out([models.intercept for _, models, *_ in self._solved], np.nan),
-            ),
+            models=LinearModels(stacked[row[wanted]], self._intercept[wanted]),
             alphas=self.alphas[..., :count],
             radii=self.policies,
-            radius=spread_out([radius for *_, radius in self._solved], np.nan),
-            primal=spread_out([one.primal for one in solutions], np.nan),
-            dual=spread_out([one.dual for one in solutions], np.nan),
-            null=spread_out([one.null for one in solutions], np.nan),
-            n_iter=spread_out([one.steps for one in solutions], 0),
-            status=spread_out([one.status for one in solutions], int(Status.LEFT_OUT)),
+            **{name: values[wanted] for name, values in self._known.items()},
             terms=self._problem.terms.scaled(self._scales),
             proved=False,
-            seconds=sum(
-                [one.seconds for one in solutions] + [part.seconds for part in self._parts]
-            ),
+            seconds=self._seconds + sum(part.seconds for part in self._parts),
             column_scales=self._scales,
         )
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.callbacks import unfitted_if_interrupted
+from sketchlasso.estimators.base import unfitted_if_interrupted
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.linalg.threads import thread_count

@@ -14,12 +14,10 @@ from sketchlasso import (
     leave_one_out,
     sketch,
     solve,
-    splitter_rows,
-    tidy_table,
 )
 from sketchlasso.engine import weighted_rows
 from sketchlasso.errors import InaccurateWarning, InvalidInputError
-from sketchlasso.results.models import linear_models
+from sketchlasso.results.sketched import linear_models
 
 TIGHT = Settings(tol=1e-8)
 
@@ -155,17 +153,6 @@ def test_a_planted_outlier_has_the_largest_influence(digits):
     assert result.rows.tolist() == list(range(len(y)))
     assert np.argmax(np.abs(result.residuals)) == 17
     assert np.argmax(result.coefficient_shift) == 17
-
-
-def test_the_table_has_one_row_per_instance(digits):
-    X, y = digits
-    problems = build_problems(
-        sketch(X, rank=8, random_state=0), y, alphas=3, rows=splitter_rows(4, len(y))
-    )
-    table = tidy_table(problems, solve(problems.batch))
-    assert {len(column) for column in table.values()} == {12}
-    assert set(table["status"]) == {"solved"}
-    assert table["row_set"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
 def test_bad_input_is_one_sentence(digits):
