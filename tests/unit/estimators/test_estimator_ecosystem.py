@@ -1,12 +1,10 @@
 """Inside pipelines, searches, pickles, workers, routed metadata and callbacks."""
 
 import contextlib
-import pickle
 
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
@@ -43,24 +41,6 @@ def models():
 
 def target_for(model, y):
     return np.where(y > 0, "up", "down") if hasattr(model, "decision_function") else y
-
-
-@pytest.mark.parametrize("model", models(), ids=repr)
-def test_pickled_models_predict_alike(model):
-    X, y = make()
-    model.fit(X, target_for(model, y))
-    back = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(back.predict(X), model.predict(X))
-
-
-@pytest.mark.parametrize("model", models(), ids=repr)
-def test_clones_fit_alike_and_carry_nothing(model):
-    X, y = make()
-    model.fit(X, target_for(model, y))
-    copy = clone(model)
-    assert not hasattr(copy, "coef_")
-    assert copy.get_params().keys() == model.get_params().keys()
-    np.testing.assert_allclose(copy.fit(X, target_for(model, y)).coef_, model.coef_, atol=1e-10)
 
 
 def test_pipelines_and_searches():

@@ -45,7 +45,7 @@ def start(X, y, many):
 
 start(X[:40, :30], y[:40], 4).fit(X[:40, :30], y[:40])  # compiles
 before = [library.get_num_threads() for library in blas.lib_controllers]
-for seconds in (0.02, 0.1, 0.3, 0.7, 1.1, 1.6):
+for seconds in (0.05, 0.3, 0.9):
     model = start(X, y, 20_000)
     ours = set(vars(model))
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
@@ -69,7 +69,7 @@ for seconds in (0.02, 0.1, 0.3, 0.7, 1.1, 1.6):
 def test_ctrl_c_ends_a_fit_whenever_it_comes(kind):
     done = run(["-c", INTERRUPTED, kind])
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["KeyboardInterrupt [] True"] * 6
+    assert done.stdout.splitlines() == ["KeyboardInterrupt [] True"] * 3
     assert done.stderr == ""
 
 

@@ -153,13 +153,6 @@ def test_what_cannot_be_saved(path):
     assert not path.exists()
 
 
-def test_a_sketch_is_no_model_and_a_model_no_sketch(models, path):
-    sl.sketch(X, rank=2).save(path)
-    assert "holds a sketch, but a model is needed" in refusal(StoredFileError, sl.load_model, path)
-    sl.save_model(path, models["one"])
-    assert "holds a model, but a sketch is needed" in refusal(StoredFileError, sl.load_sketch, path)
-
-
 def rewritten(path, facts, arrays):
     """Write a model file anew with other facts and arrays; None drops an array."""
     with reading(path, "model") as stored:

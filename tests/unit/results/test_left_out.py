@@ -9,7 +9,6 @@ from sketchlasso.errors import InaccurateWarning
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results import left_out
 from sketchlasso.results.left_out import LeftOut, left_out_models
 
 
@@ -57,21 +56,6 @@ def test_models_are_the_solutions(options, factor, kind, hint):
     np.testing.assert_allclose(found.intercept, others.intercept, atol=1e-5)
 
 
-def test_most_rows_need_no_solver(monkeypatch):
-    X, y = made(m=300)
-    whole = solve_exact(X, y, [1.5], tol=1e-12).coef.toarray().ravel()
-    asked = []
-    solver = left_out.solve_exact
-
-    def counted(*args, **options):
-        asked.append(len(options["rows"]))
-        return solver(*args, **options)
-
-    monkeypatch.setattr(left_out, "solve_exact", counted)
-    left_out_models(problems(X, y, 1.5), whole, 1e-10, 1)
-    assert sum(asked) < 60
-
-
 def test_penalties_of_their_own():
     X, y = made()
     rng = np.random.default_rng(1)
@@ -96,13 +80,6 @@ def test_interpolating_and_duplicated_columns_are_left_to_the_solver():
         keep = np.delete(np.arange(15), i)
         gap = sl.certify(X[keep], y[keep], found.coef[[i]], [0.3]).relative_gap
         assert gap[0] <= 2e-7
-
-
-def test_progress():
-    X, y = made()
-    seen = []
-    left_out_models(problems(X, y, 1.5), np.ones(12), 1e-11, 1, seen.append)
-    assert seen[-1].solved == seen[-1].total == 40 and seen[-1].worst_gap <= 1e-11
 
 
 def test_models_that_fall_short_warn():

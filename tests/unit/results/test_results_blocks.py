@@ -113,15 +113,6 @@ def test_leave_one_out(case, rows):
     np.testing.assert_array_equal(a.features_gained, b.features_gained)
 
 
-def test_a_sketch_of_blocks_serves_data_in_memory_and_the_other_way_round():
-    X, y = data("dense")
-    blocks, ours, theirs = sketches(X, y, CUTS["two"], "randomized")
-    call = {"alphas": [0.2], "radius": "realised", "settings": FINE}
-    wanted = sl.sqrt_lasso_path(X, y, theirs, **call).models.coef
-    assert close(sl.sqrt_lasso_path(X, y, ours, **call).models.coef, wanted)
-    assert close(sl.sqrt_lasso_path(blocks, y, theirs, **call).models.coef, wanted)
-
-
 def test_the_exact_problem_is_refused():
     X, y = data("dense")
     blocks = cut(X, CUTS["two"])

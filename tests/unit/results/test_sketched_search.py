@@ -16,7 +16,6 @@ from sketchlasso import (
     solve,
     sqrt_lasso_path,
 )
-from sketchlasso.errors import GridEdgeWarning
 from sketchlasso.solvers import StopSolve
 
 COUNT = 48
@@ -108,15 +107,6 @@ def test_points_left_out_have_no_numbers():
     assert (found.relative_gap[~out] <= LOOSE.tol).all()
 
 
-def test_smaller_penalties_are_left_out_once_the_search_is_decided():
-    X, y = noise(5)
-    found = searched(X, y)
-    tried = np.isfinite(found.mean()[0])
-    last = [np.flatnonzero(line)[-1] for line in tried if line.any()]
-    assert found.alphas.shape[2] == COUNT
-    assert min(last) < COUNT - 8
-
-
 def nearly_exact(seed=1):
     """Few directions and hardly any noise: the best penalty is very small."""
     rng = np.random.default_rng(seed)
@@ -178,18 +168,6 @@ def test_a_callback_that_stops_ends_the_search_with_what_it_has():
     found = searched(X, y, settings=Settings(n_threads=1, callback=stop))
     assert (found.status == Status.INTERRUPTED).any()
     assert np.isfinite(found.mean()[0][found.best().radius_index, found.best().alpha_index])
-
-
-@pytest.mark.filterwarnings("error::sketchlasso.errors.GridEdgeWarning")
-def test_no_warning_where_the_longer_grid_has_the_best_inside():
-    X, y = nearly_exact()
-    options = {"sketch": "response", "rank": 20, "random_state": 0, "alphas": COUNT}
-    options |= {"cv": KFold(4), "standardize": False}
-    model = SqrtLassoCV(**options).fit(X, y)
-    assert len(model.alphas_) > COUNT
-    assert model.mse_path_.shape == model.n_nonzero_path_.shape == (len(model.alphas_), 4)
-    with pytest.warns(GridEdgeWarning, match="lower alpha_min_ratio"):
-        SqrtLassoCV(**options, alpha_min_ratio=0.1).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
