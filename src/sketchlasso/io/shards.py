@@ -135,9 +135,9 @@ def read_shards(
             kinds.append(found_format(path, stream, format))
     if len(set(kinds)) > 1 or kinds[0] not in SHARD_FORMATS:
         raise InvalidInputError(
-            f"the files are {' and '.join(sorted(set(kinds)))}, but shards are all of one format, "
-            f"{', '.join(SHARD_FORMATS)}; convert them with read_table and write_table, or read "
-            "them whole."
+            f"the files are {' and '.join(sorted(set(kinds)))}, but data are read in blocks from "
+            f"{', '.join(SHARD_FORMATS)} files, all of one format; convert them with read_table "
+            "and write_table, or read them whole."
         )
     scan = SHARD_FORMATS[kinds[0]][0]
     shards = [shard for path in files if (shard := scan(path, options)).total]
@@ -146,11 +146,10 @@ def read_shards(
     first = shards[0]
     for shard in shards:
         _check_alike(first, shard)
+    strict = None if memory is None else str(memory)
     responses = [shard.y for shard in shards if shard.y is not None]
     return Shards(
-        BlockMatrix(
-            [block for shard in shards for block in shard.blocks(limit, memory is not None)]
-        ),
+        BlockMatrix([block for shard in shards for block in shard.blocks(limit, strict)]),
         np.concatenate(responses) if responses else None,
         first.names,
         first.target_name,
@@ -204,10 +203,10 @@ class Shard:
             )
         return as_real(X, self.dtype) if isinstance(X, np.ndarray) else X.astype(self.dtype)
 
-    def blocks(self, memory: int, strict: bool) -> Iterator[Shard]:
+    def blocks(self, memory: int, strict: str | None) -> Iterator[Shard]:
         """Yield parts that can be read and multiplied within `memory`.
 
-        A part that cannot be made so small is an error only if `strict`.
+        A part that cannot be made so small is an error only if `strict` has the limit as written.
         """
         row_bytes = COPIES * (self.n_bytes / self.total + PRODUCTS)
         most = max(1, int(memory / row_bytes))
@@ -220,9 +219,9 @@ class Shard:
             bounds.append(stop)
         for start, stop in pairwise(bounds):
             needed = (stop - start) * row_bytes
-            if strict and needed > memory:
+            if strict is not None and needed > memory:
                 raise InvalidInputError(
-                    f"{self.path} cannot be read within {memory / 1e6:.3g} MB of memory: rows "
+                    f"{self.path} cannot be read within the memory of {strict}: rows "
                     f"{start + 1} to {stop}, which are read together, need {needed / 1e6:.3g} MB "
                     f"to be read and multiplied; write parts of at most {most} rows or npy files, "
                     "or allow more memory."

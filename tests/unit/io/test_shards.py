@@ -187,7 +187,7 @@ def test_shards_that_do_not_belong_together(tmp_path, data):
     assert read_shards(tmp_path, dtype="float32").X.dtype == np.float32
     last.unlink()
     write_table(tmp_path / "part-12.svm", Table(X[:4], y[:4]))
-    assert "shards are all of one format" in refusal(InvalidInputError, read_shards, tmp_path)
+    assert "files, all of one format" in refusal(InvalidInputError, read_shards, tmp_path)
 
 
 def test_shards_that_are_damaged_or_change_meanwhile_are_named(tmp_path, data):
@@ -207,10 +207,10 @@ def test_shards_that_are_damaged_or_change_meanwhile_are_named(tmp_path, data):
         ("none-*.npz", {}, "does not exist"),
         ([], {}, "no file was given"),
         (["a.npz", "a.npz"], {}, "a.npz was given twice"),
-        ("a.svm", {}, "shards are all of one format, npz, npy, parquet"),
+        ("a.svm", {}, "data are read in blocks from npz, npy, parquet files"),
         ("a.npz", {}, "a.npz has 3 rows but y has 2"),
         ("b.npz", {}, "in the target of row 2"),
-        ("c.npz", {"memory": "5kB"}, "within 0.005 MB of memory: rows 1 to 30"),
+        ("c.npz", {"memory": "5kB"}, "within the memory of 5kB: rows 1 to 30"),
         ("wide.npy", {"memory": 400}, "rows 1 to 1, which"),
         ("wide.npy", {"memory": "much"}, "memory must be a positive number of bytes"),
     ],
