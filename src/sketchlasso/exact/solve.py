@@ -35,6 +35,8 @@ PRODUCTS = 60
 # its entries is read or written.
 SPEED = 40
 PASSES = 8
+# Of a sparse X with this many columns or fewer it takes less time than calls of products with X.
+FEW_SPARSE = 1500
 # Bytes that the Gram matrices of all row sets may take together.
 WHOLE_BYTES = 2**31
 # Rounds per problem: each solves it on the working columns and checks all of X.
@@ -150,7 +152,8 @@ class Descent:
         # In the time that reading an entry of X takes.
         time = size * (n / SPEED if dense else size / m) + PASSES * sets * n * n
         fits = 8 * n * n * sets <= WHOLE_BYTES
-        self.shares_gram = fits and self._radius == 0.0 and time <= PRODUCTS * paths * size
+        worth = time <= PRODUCTS * paths * size or (not dense and n <= FEW_SPARSE)
+        self.shares_gram = fits and worth and self._radius == 0.0
         self._whole: list[FloatArray] = []
         # Where few columns of many come into play, row sets use different ones, and products of few
         # rows take less time than to read and write the matrix of all of them.
