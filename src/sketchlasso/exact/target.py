@@ -98,14 +98,54 @@ class Target:
 
     def alpha_max(self) -> float:
         """Smallest penalty at which no penalised coefficient is needed."""
-        first = self.first
+        if self.radius == 0.0:
+            first = self.first
+        elif len(self.free):
+            first = self._first_with_radius()
+        else:
+            first = self.point(self.free, np.empty(0))
         if first.length <= EXPLAINED * self.null or first.length == 0.0:
             return 0.0
         seen = first.seen / first.length
-        if self.radius == 0.0:
+        if self.radius == 0.0 or len(first.support):
+            # Beside coefficients that are not zero a radius adds no threshold to the others.
             return float(largest_ratio(seen[:, None], self.factor, self.positive)[0])
+        size = magnitude(seen, self.positive)
+        # What unpenalised columns see takes its part of the radius.
+        room = np.sqrt(max(self.radius**2 - float(np.sum(size[self.free] ** 2)), 0.0))
         buffer = np.empty((2, len(seen)))
-        return smallest_penalty(seen, self.factor, self.positive, self.radius, buffer)
+        return smallest_penalty(seen, self.factor, self.positive, float(room), buffer)
+
+    def _first_with_radius(self) -> Point:
+        """The solution v of the unpenalised columns Z alone: a ridge fit.
+
+        Its mu = radius ||r|| / ||v|| is that where ||Z'r|| = mu ||v|| is radius ||r||.
+        """
+        Z, y = self.training.view.columns(self.free), self.training.view.root * self.y
+        k = len(self.free)
+        T = linalg.qr(np.column_stack([Z, y]), mode="r", check_finite=False)[0][: k + 1]
+        goal = np.concatenate([T[:, k], np.zeros(k)])
+
+        def fit(mu: float) -> FloatArray:
+            stacked = np.vstack([T[:, :k], np.sqrt(mu) * np.eye(k)])
+            if self.positive:
+                return np.asarray(optimize.nnls(stacked, goal)[0])
+            return np.asarray(linalg.lstsq(stacked, goal)[0])
+
+        def excess(log_mu: float) -> float:
+            values = fit(np.exp(log_mu))
+            rest = np.linalg.norm(T[:, k] - T[:, :k] @ values)
+            return float(np.exp(log_mu) * np.linalg.norm(values) - self.radius * rest)
+
+        seen = magnitude(Z.T @ y, self.positive)
+        square = float(np.sum(Z**2))
+        if np.linalg.norm(seen) <= self.radius * self.null or square == 0.0:
+            return self.point(self.free[:0], np.empty(0))
+        low, high = np.log(square) - 60.0, np.log(square) + 60.0
+        if excess(low) >= 0.0:
+            # The fit is exact.
+            return self.point(self.free, fit(np.exp(low)))
+        return self.point(self.free, fit(np.exp(optimize.brentq(excess, low, high))))
 
     def certificate(self, point: Point, alpha: float, tol: float = 0.0) -> FullValues:
         """Objective, and the best dual value along the residual and the signs of the point.

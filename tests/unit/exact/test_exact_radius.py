@@ -54,6 +54,25 @@ def test_the_largest_radius_leaves_nothing():
     assert solve_exact(X, y, [1e-3], radius=1e3).coef.nnz == 0
 
 
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("scale", [0.05, 0.5, 1.05])
+def test_nothing_penalised_enters_from_alpha_max_on_with_unpenalised_features(positive, scale):
+    """`scale` is the radius, relative to the one from which unpenalised features are zero, too."""
+    rng = np.random.default_rng(5)
+    X, free = rng.normal(size=(60, 12)), [0, 1, 2]
+    y = X[:, :5] @ [1.0, 2.0, -0.5, 1.0, -1.0] + rng.normal(size=60)
+    Z, z = centred(X, y, np.ones(60), True)
+    seen = Z[:, free].T @ z / np.linalg.norm(z)
+    radius = scale * np.linalg.norm(np.maximum(seen, 0) if positive else seen)
+    terms = Terms(True, np.where(np.isin(np.arange(12), free), 0.0, 1.0), positive)
+    top = exact_alpha_max(X, y, radius=radius, terms=terms)[0]
+    above, below = solve_exact(
+        X, y, top * np.array([1.01, 0.97]), radius=radius, terms=terms, tol=1e-10
+    ).coef.toarray()
+    assert np.abs(above[3:]).max() <= 1e-7 < 1e-4 < np.abs(below[3:]).max()
+    assert (np.abs(above[:3]).max() > 1e-9) == (scale < 1)
+
+
 def test_a_radius_is_the_worst_error_of_x():
     """The optimum bounds the loss of its own coefficients for every error of X up to the radius."""
     rng = np.random.default_rng(4)
