@@ -84,20 +84,57 @@ def shards(folder, files):
         ("fit parts/p*.npz -o parts/p1.npz", "parts/p1.npz"),
         ("fit {data}/houses.csv -t price --sketch h.sketch -o h.sketch", "h.sketch"),
         ("network {data}/houses.csv --targets names.csv -o names.csv", "names.csv"),
+        ("loo {data}/houses.csv -t price --model h.model -o h.model.csv", "h.model.csv"),
         ("topics fit texts -o texts/a.txt", "texts/a.txt"),
         ("topics fit texts --stop-words words -o words", "words"),
+        ("topics export a.topics -o texts", "texts/a.txt"),
+        ("fit {data}/houses.csv -t price -o thesis.doc", "thesis.doc"),
+        ("path {data}/houses.csv -t price -o mine.csv", "mine.csv"),
+        ("fit {data}/houses.csv -t price --plot photo.png", "photo.png"),
+        ("network {data}/houses.csv --alpha 1 -o mine.graphml", "mine.graphml"),
     ],
 )
-def test_no_command_replaces_what_it_reads(call, files, tmp_path, line, kept):
+def test_no_command_replaces_what_it_reads_or_did_not_write(call, files, tmp_path, line, kept):
     shards(tmp_path, files)
     call("sketch {data}/houses.csv -t price --rank 3 -o h.sketch")
+    call("fit {data}/houses.csv -t price --alpha 2 -o h.model")
     (tmp_path / "texts").mkdir()
-    for name in ("texts/a.txt", "words", "names.csv"):
+    for name in ("texts/a.txt", "words", "names.csv", "thesis.doc", "photo.png", "mine.graphml"):
         Path(name).write_text("sea wave\nsand\n")
+    for name in ("mine.csv", "h.model.csv"):
+        Path(name).write_text("a,b\n1,2\n")
     before = Path(kept).read_bytes()
     said = call(line, 2).stderr
-    assert "would replace a file that this command reads" in said
+    assert "would replace a file that this command reads" in said or "--force" in said
     assert Path(kept).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit {data}/houses.csv -t price --alpha 1 -o h.model --plot h.png",
+        "sketch {data}/houses.csv -t price --rank 3 -o h.sketch",
+        "path {data}/houses.csv -t price --alphas 3 -o path.tsv --plot path.pdf",
+        "loo {data}/houses.csv -t price --alpha 1 --rows 3 -o loo.csv.gz",
+        "infer {data}/houses.csv -t price -o infer.csv --plot infer.svg",
+        "stability {data}/houses.csv -t price --pairs 5 --q 1 --cutoff 0.8 -o often.csv",
+        "network {data}/houses.csv --alpha 0.5 -o links.graphml",
+        "network {data}/houses.csv --alpha 0.5 -o links.gexf",
+        "network {data}/houses.csv --alpha 0.5 -o links.json",
+        "network {data}/houses.csv --alpha 0.5 -o links.csv",
+    ],
+)
+def test_a_command_may_replace_what_it_wrote(call, line):
+    if "--plot" in line:
+        pytest.importorskip("matplotlib")
+    call(line)
+    call(line)
+
+
+def test_force_replaces_a_foreign_file(call, tmp_path):
+    (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
+    call("path {data}/houses.csv -t price --alphas 3 -o mine.csv --force")
+    assert read_table("mine.csv").feature_names[0] == "alpha"
 
 
 def test_a_bug_shows_its_traceback_and_is_no_mistake_of_the_user(call, monkeypatch):
@@ -108,6 +145,12 @@ def test_a_bug_shows_its_traceback_and_is_no_mistake_of_the_user(call, monkeypat
     said = call("path {data}/houses.csv -t price", 70).stderr
     assert "Traceback" in said and "could not be broadcast" in said
     assert "please report it" in said
+
+
+def test_debug_shows_the_traceback_of_every_error(call):
+    line = "fit {data}/houses.csv -t price --alpha -1"
+    assert "Traceback" not in call(line, 2).stderr
+    assert "Traceback" in call(f"{line} --debug", 2).stderr
 
 
 @pytest.mark.parametrize(

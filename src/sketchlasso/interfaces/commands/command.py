@@ -24,6 +24,7 @@ from sketchlasso.interfaces.commands.screen import Note, Report, Screen
 WRITTEN = ("output", "plot", "folder")
 # Options with a short form.
 SHORT = {"output": "-o", "quiet": "-q", "target": "-t", "verbose": "-v"}
+FORCE = Annotated[bool, "Replace existing files that sketchlasso did not write."]
 
 
 def as_command(work: Callable[..., Report]) -> Callable[..., None]:
@@ -44,6 +45,8 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
         types, panel = get_type_hints(group, include_extras=True), getattr(group, "panel", None)
         for field in fields(group):
             options[field.name] = _option(field.name, types[field.name], field.default, panel)
+    if not options.keys().isdisjoint(WRITTEN):
+        options["force"] = _option("force", FORCE, False)
 
     def command(context: typer.Context, **values: Any) -> None:
         code = _run(work, context, values)
@@ -73,6 +76,7 @@ def _option(name: str, hint: Any, default: Any, panel: str | None = None) -> ins
 
 def _run(work: Callable[..., Report], context: typer.Context, values: dict[str, Any]) -> Exit:
     """Run a command and print its report, which also names the command and the files written."""
+    force = values.pop("force", False)
     written = {name: values[name] for name in WRITTEN if name in values}
     others = [value for name, value in values.items() if name not in written]
     command = context.command_path.removeprefix(context.find_root().command_path).strip()
@@ -86,7 +90,7 @@ def _run(work: Callable[..., Report], context: typer.Context, values: dict[str, 
                     arguments[name] = kind(**{one.name: values[one.name] for one in fields(hint)})
                 elif name != "return":
                     arguments[name] = values[name]
-            check_outputs(written, others)
+            check_outputs(written, others, force)
             report = work(**arguments)
     except Exception as error:
         code = exit_of(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import os
 import re
@@ -18,7 +19,12 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.errors import (
+    InvalidInputError,
+    MissingExtraError,
+    SketchlassoError,
+    StoredFileError,
+)
 from sketchlasso.interfaces.commands.screen import Report, Sheet, facts_of
 from sketchlasso.storage import replacing
 
@@ -26,6 +32,18 @@ TEXT = (".csv", ".tsv", ".tab")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 PICTURES = (".png", ".svg", ".pdf")
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*)?([eE][-+]?\d+)?")
+CREATOR = "sketchlasso"  # in the metadata of pictures
+# What pictures and graphs that sketchlasso wrote have near their beginning.
+OWN_MARKS = (CREATOR.encode(), b'attr.name="rule"', b'title="sign"', b'{"rule": ')
+# Columns by which its tables are known.
+OWN_HEADS = (
+    {"alpha", "intercept"},
+    {"prediction"},
+    {"feature", "estimate", "standard_error"},
+    {"feature", "frequency", "selected"},
+    {"source", "target", "weight", "sign"},
+)
+
 GraphFile = Annotated[
     Path,
     "The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only).",
@@ -85,16 +103,20 @@ class PlotOptions:
         """Write the figure of axes, completely or not at all, and close it."""
         assert self.plot is not None
         kind = self.plot.suffix[1:].lower()
+        mark = {"Software" if kind == "png" else "Creator": CREATOR}
         with replacing(self.plot) as file:
-            axes.figure.savefig(file, format=kind, dpi=self.dpi)
+            axes.figure.savefig(file, format=kind, dpi=self.dpi, metadata=mark)
         if "matplotlib.pyplot" in sys.modules:  # it would keep the figure
             sys.modules["matplotlib.pyplot"].close(axes.figure)
 
 
-def check_outputs(written: Mapping[str, Path | None], values: Iterable[Any]) -> None:
+def check_outputs(
+    written: Mapping[str, Path | None], values: Iterable[Any], force: bool = False
+) -> None:
     """Refuse, before the work, files that cannot be written or would replace what is read.
 
-    `values` are all other arguments; folders and patterns stand for the files they lead to.
+    `values` are all other arguments; folders and patterns stand for the files they lead to. Files
+    that sketchlasso did not write are replaced only by `force`.
     """
     read: set[str] = set()
     for value in values:
@@ -116,6 +138,30 @@ def check_outputs(written: Mapping[str, Path | None], values: Iterable[Any]) -> 
                 "name."
             )
         read.add(str(target))
+        if not (force or _own(path)):
+            raise InvalidInputError(
+                f"{path} exists and was not written by this command; choose another name, or give "
+                "--force to replace it."
+            )
+
+
+def _own(path: Path) -> bool:
+    """Return whether a path is free, or of a file that sketchlasso wrote, by how it begins."""
+    if path.is_dir():
+        return (path / "topics.json").exists() or not any(path.iterdir())
+    if not path.is_file() or path.stat().st_size == 0:
+        return True
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as file:
+            content = file.read(-1 if path.suffix.lower() == ".pdf" else 4096)
+        first = content.partition(b"\n")[0].decode(errors="replace").strip()
+        heading = set(first.replace('"', "").replace("\t", ",").split(","))
+        if any(mark in content for mark in OWN_MARKS) or any(h <= heading for h in OWN_HEADS):
+            return True
+        sl.io.stored_info(path)
+    except (SketchlassoError, OSError, EOFError):
+        return False
+    return True
 
 
 def _numbers(values: Any) -> Any:
