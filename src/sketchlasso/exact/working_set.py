@@ -40,10 +40,8 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 FEWEST_ENTERING = 64
 # Columns enter from this share of their threshold on.
 NEAR = 0.97
-# Numbers of X that a step of conjugate gradients reads in the time of calling it, and such numbers
-# per entry of a Gram matrix that takes as long to form and solve.
-OVERHEAD = 25_000
-EVEN = 6
+# Sparse columns up to which their Gram matrix is formed.
+FEW_COLUMNS = 100
 # Accuracy of a round relative to the tolerance, and to the gap where columns have entered.
 INNER_SHARE = 0.3
 INNER_OF_GAP = 0.01
@@ -96,7 +94,7 @@ class WorkingSet:
             accuracy = max(INNER_SHARE * self._tol, INNER_OF_GAP * gap if entering else 0.0)
             w = np.zeros(len(target.factor))
             w[point.support] = point.values
-            if by_columns and self._columns_pay(point.support):
+            if by_columns and len(chosen) > FEW_COLUMNS:
                 point = self._improved(point, chosen, w[chosen], alpha, accuracy)
             else:
                 point = self._improved_on_gram(point, chosen, w[chosen], alpha, accuracy)
@@ -128,15 +126,6 @@ class WorkingSet:
             if values.relative_gap <= self._tol:
                 return Ending(best, values, Status.STALLED, number + 1)
         return Ending(best, values, Status.ITERATION_LIMIT, self._max_rounds)
-
-    def _columns_pay(self, support: IntArray) -> bool:
-        """Whether sparse columns are likely to be solved faster without their Gram matrix."""
-        training: Any = self.target.training
-        numbers = int(np.diff(training.columns.matrix.indptr)[support].sum())
-        share = len(support) / np.count_nonzero(training.weights)
-        step = numbers + 2 * len(self.target.y) + OVERHEAD
-        # More steps are needed as the fit becomes exact, but near it a Gram matrix lacks digits.
-        return bool(share > 0.8 or len(support) ** 2 * (1.0 - share) > EVEN * step)
 
     def _working(self, support: IntArray, seen: FloatArray, alpha: float) -> tuple[IntArray, int]:
         """The support with the worst columns outside, by what they see of a dual point (n,).

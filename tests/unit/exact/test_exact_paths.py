@@ -184,7 +184,7 @@ def test_threads_change_no_digit():
 def test_large_sparse_models_are_solved_without_a_gram_matrix(monkeypatch):
     monkeypatch.setattr("sketchlasso.exact.path.MOST_ACTIVE_SPARSE", 40)
     monkeypatch.setattr("sketchlasso.exact.path.FEW_ROWS", 0)
-    monkeypatch.setattr("sketchlasso.exact.working_set.EVEN", 0)
+    monkeypatch.setattr("sketchlasso.exact.working_set.FEW_COLUMNS", 60)
     monkeypatch.setattr("sketchlasso.exact.gram.MOST_COLUMNS", 250)
     monkeypatch.setattr("sketchlasso.exact.solve.WHOLE_BYTES", 0)
     rng = np.random.default_rng(0)
